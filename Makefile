@@ -1,0 +1,53 @@
+# Everything here needs only make, git and Python 3.11 or later.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+# pytest runs in several processes: one BLAS thread each, or they fight for the cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check docs demo lock clean
+
+help:  ## Show the targets
+	@awk -F ':.*##' '/^[a-z]+:.*##/ { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED)  ## Build .venv with the locked versions and the project, once
+
+$(INSTALLED): pyproject.toml requirements.lock
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "error: $(PYTHON) not found: install Python 3.11 or later, or name it: make setup PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: omhash needs Python 3.11 or later and $(PYTHON) is older: name another: make setup PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "error: $(PYTHON) cannot make virtual environments: install its venv package (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: setup  ## Run every test
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4
+
+check: setup  ## Check style, types and layering
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: setup  ## Build the documentation into docs/_build/html
+	rm -rf docs/_build
+	$(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
+
+demo: setup  ## Stream generated data through HCFW and print the results
+	$(BIN)/omhash bench --data synthetic --scenario overlap --method hcfw --bits 32,64 --seeds 1
+
+lock:  ## Pin the newest allowed versions in requirements.lock (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+	  --all-extras --group dev --group docs --custom-compile-command "make lock" \
+	  --output-file requirements.lock pyproject.toml
+
+clean:  ## Remove the environment and everything that was built
+	rm -rf .venv build dist docs/_build .coverage coverage.xml
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

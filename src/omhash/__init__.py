@@ -1,0 +1,1 @@
+"""Online multi-modal hashing: short codes learned from a stream."""

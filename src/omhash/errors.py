@@ -1,0 +1,61 @@
+"""Every error that omhash raises on purpose, in one tree.
+
+::
+
+    OmhashError
+     ├── InputError (ValueError)         what was handed in is wrong
+     │    ├── ViewError                  a view: shape, width, rows, NaN, unknown modality
+     │    ├── LabelError                 labels or category names
+     │    └── SemanticsError             a category name that has no vector, or two
+     ├── ParameterError (ValueError)     a parameter of a constructor or command
+     ├── DataFileError (ValueError)      a file that is missing, corrupt or of another form
+     ├── StateError (ValueError)         a hasher's state that does not fit
+     ├── NotFittedError (RuntimeError)   asked for something that must be learned first
+     └── UnsupportedError (RuntimeError) asked for something this method cannot do
+
+Catch `OmhashError` to catch them all; catch `ValueError` or `RuntimeError` where
+that is what surrounding code expects. A message says what was wrong, where (file,
+modality, row), and what to do.
+"""
+
+from __future__ import annotations
+
+
+class OmhashError(Exception):
+    """The root of every error that omhash raises on purpose."""
+
+
+class InputError(OmhashError, ValueError):
+    """Data handed in is wrong."""
+
+
+class ViewError(InputError):
+    """A view has the wrong shape, width, rows or values."""
+
+
+class LabelError(InputError):
+    """Labels or category names are wrong."""
+
+
+class SemanticsError(InputError):
+    """A category name has no vector, or more than one."""
+
+
+class ParameterError(OmhashError, ValueError):
+    """A parameter is out of its range."""
+
+
+class DataFileError(OmhashError, ValueError):
+    """A file is missing, corrupt, or of another form than expected."""
+
+
+class StateError(OmhashError, ValueError):
+    """A hasher's state does not fit the hasher."""
+
+
+class NotFittedError(OmhashError, RuntimeError):
+    """Something was asked for that must be learned first."""
+
+
+class UnsupportedError(OmhashError, RuntimeError):
+    """A method cannot do what was asked."""

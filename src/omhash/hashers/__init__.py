@@ -1,0 +1,1 @@
+"""Hashing methods, one file each."""

@@ -1,0 +1,521 @@
+"""HCFW: high-level category codes, and fine-grained modality weights for every item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codes import Codes, pack
+from ..errors import (
+    LabelError,
+    NotFittedError,
+    ParameterError,
+    SemanticsError,
+    StateError,
+    ViewError,
+)
+from ..learning import category_codes as codes_of
+from ..learning import modality_weights
+from ..learning.heads import Head, in_blocks, outputs
+from ..learning.kernels import RBFKernel
+from ..learning.labels import LabelMatrix, Labels, label_matrix
+from ..learning.moments import Moments
+from ..learning.regularisation import best_ridge
+from ..learning.views import View, Views, filled, n_rows, shaped_views
+from .base import (
+    BOOLEAN,
+    CALLABLE,
+    NOTHING,
+    POSITIVE,
+    Constraint,
+    Hasher,
+    State,
+    either,
+    one_of,
+)
+from .hcfw_model import Floats, Model
+
+_SKETCH = 16
+"""Columns of the leverage sketch: its error is then about a third of the leverage."""
+
+_LEAST_DOUBT = 0.05
+"""No category is taken to be more certain than this leaves room for."""
+
+
+class HCFW(Hasher):
+    """Online multi-modal hashing with codes of categories that never change.
+
+    The default departs from the paper where measurements told it to, and
+    `HCFW.published` gives the paper's settings; the page on HCFW explains and measures
+    each difference.
+
+    Parameters
+    ----------
+    n_bits : int
+        Length of the codes, a multiple of 8 from 8 to 1024.
+    random_state : int, numpy Generator, or None
+        Seed of every random draw. A generator is drawn from in turn, so that its results
+        cannot be had again from a state; None takes a fresh seed at the first round.
+    targets : {"categories", "codes"}
+        What each modality's regression predicts: the categories, whose probabilities are
+        then turned into the projection that ranks best; or, as in the paper, the code bits.
+    category_codes : {"cooccurrence", "semantic", "hadamard"}
+        How new categories get their codes. "semantic", the paper's, needs `semantics`.
+    weights : {"precision", "published", "calibrated", "equal"}
+        How an item's modalities are weighted. "published" depends on the batch.
+    theta : float or "auto"
+        Penalty of the hash functions; "auto" chooses it for each modality from the stream.
+    delta : float, optional
+        Penalty of the paper's auxiliary regression U; `theta` where it is not given.
+    semantics : callable, optional
+        Category names -> vectors, one row a name, as `omhash.semantics` makes them.
+    kernels : mapping of modality to number of anchors, optional
+        Modalities whose features become RBF similarities to anchors from the first round.
+        A pair (number, bandwidth) fixes the bandwidth, which otherwise is the median
+        distance between anchors.
+    authors_program : bool
+        Reproduce the authors' program to the letter: delta is added to every entry of XᵀX,
+        and all is float64.
+
+    Attributes
+    ----------
+    thetas_ : dict of str to float
+        The penalty of each modality.
+    hash_functions_ : dict of str to array of shape (d, k)
+        Of each modality: W; in further columns U or the leverage sketch, where the weights
+        need them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> kind = rng.integers(0, 3, 90)
+    >>> views = {"image": np.eye(3)[kind] + 0.1 * rng.standard_normal((90, 3))}
+    >>> labels = [[("cat", "dog", "owl")[k]] for k in kind]
+    >>> hasher = HCFW(n_bits=16, random_state=0).partial_fit(views, labels)
+    >>> hasher.encode(views).shape
+    (90, 2)
+    >>> bool((hasher.encode(views) == hasher.label_codes(labels)).all())
+    True
+    """
+
+    constraints: ClassVar[Mapping[str, Constraint]] = {
+        **Hasher.constraints,
+        "targets": one_of("categories", "codes"),
+        "category_codes": one_of("cooccurrence", "semantic", "hadamard"),
+        "weights": one_of("precision", "published", "calibrated", "equal"),
+        "theta": either(POSITIVE, one_of("auto")),
+        "delta": either(NOTHING, POSITIVE),
+        "semantics": either(NOTHING, CALLABLE),
+        "kernels": either(
+            NOTHING,
+            Constraint(
+                "a mapping of modality to number of anchors or (number, bandwidth)",
+                lambda value: isinstance(value, Mapping) and all(map(_is_kernel, value.values())),
+            ),
+        ),
+        "authors_program": BOOLEAN,
+    }
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        targets: str = "categories",
+        category_codes: str = "cooccurrence",
+        weights: str = "precision",
+        theta: float | str = "auto",
+        delta: float | None = None,
+        semantics: Callable[[Sequence[str]], NDArray[Any]] | None = None,
+        kernels: Mapping[str, int | tuple[int, float]] | None = None,
+        authors_program: bool = False,
+    ) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+        self.targets = targets
+        self.category_codes = category_codes
+        self.weights = weights
+        self.theta = theta
+        self.delta = delta
+        self.semantics = semantics
+        self.kernels = kernels
+        self.authors_program = authors_program
+
+    @classmethod
+    def published(
+        cls,
+        n_bits: int = 64,
+        *,
+        semantics: Callable[[Sequence[str]], NDArray[Any]],
+        random_state: int | np.random.Generator | None = None,
+        kernels: Mapping[str, int | tuple[int, float]] | None = None,
+        authors_program: bool = False,
+    ) -> Self:
+        """The paper's settings: semantic codes, bits as targets, θ = δ = 1, batch weights."""
+        return cls(
+            n_bits,
+            random_state=random_state,
+            targets="codes",
+            category_codes="semantic",
+            weights="published",
+            theta=1.0,
+            delta=1.0,
+            semantics=semantics,
+            kernels=kernels,
+            authors_program=authors_program,
+        )
+
+    @property
+    def modalities_(self) -> dict[str, int]:
+        """The width of each modality's views."""
+        return dict(self._learned.modalities)
+
+    @property
+    def categories_(self) -> tuple[str, ...]:
+        """The known categories, in the order in which they were learned."""
+        return self._learned.categories
+
+    @property
+    def category_codes_(self) -> Codes:
+        """Packed codes of the categories. A row never changes once it is there."""
+        return pack(self._learned.signs)
+
+    @property
+    def thetas_(self) -> dict[str, float]:
+        """The penalty of each modality."""
+        return {name: head.theta for name, head in self._learned.heads.items()}
+
+    @property
+    def hash_functions_(self) -> dict[str, NDArray[Any]]:
+        """W of each modality, and what the weights need in further columns."""
+        return {name: head.matrix.copy() for name, head in self._learned.heads.items()}
+
+    def partial_fit(
+        self, views: Views, labels: Labels | None = None, *, categories: Iterable[str] | None = None
+    ) -> Self:
+        """Learn one round of the stream; see `Hasher.partial_fit`."""
+        self.check_parameters()
+        known: Model | None = getattr(self, "_model", None)
+        checked, read = self._read(views, labels, categories, known)
+        model = known or self._first_model(checked)
+        model = self._with_categories(model, read)
+        model = self._with_items(model, checked, read, forget=False)
+        self._model = self._with_heads(model, checked)
+        return self
+
+    def forget(
+        self, views: Views, labels: Labels, *, categories: Iterable[str] | None = None
+    ) -> Self:
+        """Take learned items out again, exactly: all but the category codes, which never change.
+
+        The hash functions and weights become, to rounding, those of a hasher that learned
+        everything else and never these items. Views and labels must be those that were
+        learned.
+        """
+        known = self._learned
+        checked, read = self._read(views, labels, categories, known)
+        self._refuse_unknown(read)
+        model = self._with_items(known, checked, read, forget=True)
+        self._model = self._with_heads(model, {})
+        return self
+
+    def project(self, views: Views) -> NDArray[np.float32]:
+        """Fused real values, shape (n, n_bits), whose signs are the codes."""
+        model = self._learned
+        matrices = shaped_views(views, model.modalities)
+        found = {
+            name: outputs(name, matrix, model.heads[name], model.kernels.get(name))
+            for name, matrix in matrices.items()
+        }
+        lacking = ~np.logical_or.reduce([present for _, present in found.values()])
+        if lacking.any():
+            raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
+        if not model.categories:
+            return sum(values for values, _ in found.values()).astype(np.float32)
+        fused = self._fused(model, found)
+        if self.targets == "codes":
+            return fused.astype(np.float32)
+        surprise = -np.log(np.maximum(1.0 - np.maximum(fused, 0.0), _LEAST_DOUBT))
+        return in_blocks(lambda rows: rows @ model.decoder, surprise.astype(np.float32))
+
+    def label_codes(self, labels: Labels, *, categories: Iterable[str] | None = None) -> Codes:
+        """Codes of items whose categories are known: the majority of their categories' signs.
+
+        A tie is bit 0.
+        """
+        count = labels.shape[0] if hasattr(labels, "shape") else len(labels)
+        read = label_matrix(labels, count, categories=categories)
+        self._refuse_unknown(read)
+        signs = self._learned.sums_of(read)
+        bare = np.diff(read.matrix.indptr) == 0
+        if bare.any():
+            raise LabelError(
+                f"item {int(np.argmax(bare))} has no category, so only encode can give its code"
+            )
+        return pack(signs)
+
+    def item_codes(
+        self,
+        views: Views,
+        labels: Labels | None = None,
+        *,
+        categories: Iterable[str] | None = None,
+    ) -> Codes:
+        """The codes under which items are stored: from their labels, else from their views."""
+        matrices = shaped_views(views, self._learned.modalities)
+        read = label_matrix(labels, n_rows(matrices), categories=categories)
+        self._refuse_unknown(read)
+        codes = pack(self._learned.sums_of(read))
+        bare = np.flatnonzero(np.diff(read.matrix.indptr) == 0)
+        if len(bare):
+            codes[bare] = self.encode({name: matrix[bare] for name, matrix in matrices.items()})
+        return codes
+
+    def get_state(self) -> State:
+        """All that was learned, as arrays and plain values."""
+        return {
+            "hasher": "HCFW",
+            "n_bits": self.n_bits,
+            "targets": self.targets,
+            **self._learned.to_state(),
+        }
+
+    def set_state(self, state: State) -> Self:
+        """Take over what `get_state` of an equally configured hasher gave."""
+        self.check_parameters()
+        for name, own in (("hasher", "HCFW"), ("n_bits", self.n_bits), ("targets", self.targets)):
+            if state.get(name) != own:
+                raise StateError(
+                    f"the state was learned with {name}={state.get(name)!r}, "
+                    f"and this hasher has {name}={own!r}"
+                )
+        self._model = Model.from_state(state, self.n_bits)
+        return self
+
+    @property
+    def _learned(self) -> Model:
+        model: Model | None = getattr(self, "_model", None)
+        if model is None:
+            raise NotFittedError("this hasher has learned nothing yet: call partial_fit first")
+        return model
+
+    def _read(
+        self,
+        views: Views,
+        labels: Labels | None,
+        categories: Iterable[str] | None,
+        model: Model | None,
+    ) -> tuple[dict[str, View], LabelMatrix]:
+        matrices = shaped_views(views, model.modalities if model else None)
+        count = n_rows(matrices)
+        if not count:
+            raise ViewError("the round has no items")
+        checked = {name: filled(name, matrix) for name, matrix in matrices.items()}
+        return checked, label_matrix(labels, count, categories=categories)
+
+    def _refuse_unknown(self, read: LabelMatrix) -> None:
+        known = set(self._learned.categories)
+        unknown = [name for name in read.occurring() if name not in known]
+        if unknown:
+            raise LabelError(
+                f"category {unknown[0]!r} was never learned: a category becomes known with the "
+                "first round that has it"
+            )
+
+    def _generator(self, model: Model, *purpose: int) -> Any:
+        if hasattr(self.random_state, "standard_normal"):
+            return self.random_state
+        return np.random.default_rng([model.seed, *purpose])
+
+    def _first_model(self, checked: Mapping[str, View]) -> Model:
+        model = Model.empty(
+            {name: int(view.matrix.shape[1]) for name, view in checked.items()},
+            self.n_bits,
+            n_targets=self.n_bits if self.targets == "codes" else 0,
+            seed=self.random_state
+            if isinstance(self.random_state, (int, np.integer))
+            else int(np.random.SeedSequence().generate_state(1)[0]),
+        )
+        kernels = {}
+        for place, (name, wanted) in enumerate((self.kernels or {}).items()):
+            if name not in checked:
+                raise ParameterError(f"kernels names {name!r}, and the views have no such modality")
+            anchors, bandwidth = wanted if isinstance(wanted, tuple) else (wanted, None)
+            view = checked[name]
+            if not view.present.any():
+                raise ViewError(
+                    f"no item of the first round has modality {name!r}, whose kernel needs anchors"
+                )
+            kernels[name] = RBFKernel.drawn(
+                view.matrix[np.flatnonzero(view.present)],
+                anchors,
+                self._generator(model, 1, place),
+                bandwidth=bandwidth,
+            )
+        return model.with_kernels(kernels)
+
+    def _with_categories(self, model: Model, read: LabelMatrix) -> Model:
+        """Give the categories that are new in this round their codes."""
+        known = set(model.categories)
+        new = tuple(name for name in read.occurring() if name not in known)
+        if not new:
+            return model
+        names = model.categories + new
+        rng = self._generator(model, 0, len(model.categories))
+        vectors = model.vectors
+        if self.category_codes == "semantic":
+            fresh = self._vectors(new, vectors)
+            vectors = vectors if len(vectors) else np.zeros((0, fresh.shape[1]))
+            signs = codes_of.semantic(model.signs, vectors, fresh, self.n_bits, rng)
+            vectors = np.vstack([vectors, fresh])
+        elif self.category_codes == "hadamard":
+            signs = codes_of.hadamard(len(known), len(new), self.n_bits)
+        else:
+            labels = read.aligned(names)
+            counts = (labels[:, len(known) :].T @ labels).toarray()
+            totals = np.pad(model.code_moments.y_sum, (0, len(new))) + labels.sum(axis=0)
+            signs = codes_of.cooccurrence(model.signs, counts, totals, self.n_bits, rng)
+        n_targets = self.n_bits if self.targets == "codes" else len(names)
+        return model.with_categories(names, np.vstack([model.signs, signs]), vectors, n_targets)
+
+    def _vectors(self, names: tuple[str, ...], known: Floats) -> Floats:
+        if self.semantics is None:
+            raise ParameterError(
+                'category_codes="semantic" needs semantics=, which gives names vectors: '
+                "see omhash.semantics"
+            )
+        vectors = np.asarray(self.semantics(names), dtype=np.float64)
+        if vectors.ndim != 2 or len(vectors) != len(names):
+            raise SemanticsError(
+                f"semantics gave shape {vectors.shape} for {len(names)} names: one row a name"
+            )
+        if len(known) and vectors.shape[1] != known.shape[1]:
+            raise SemanticsError(
+                f"semantics gave vectors of {vectors.shape[1]} numbers, and earlier ones have "
+                f"{known.shape[1]}"
+            )
+        wrong = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
+        if wrong.any():
+            raise SemanticsError(
+                f"the vector of {names[int(np.argmax(wrong))]!r} is zero or not finite"
+            )
+        return vectors
+
+    def _with_items(
+        self, model: Model, checked: Mapping[str, View], read: LabelMatrix, *, forget: bool
+    ) -> Model:
+        """Add the labelled items to the statistics, or take them out."""
+        labelled = np.diff(read.matrix.indptr) > 0
+        labels = read.aligned(model.categories)
+        bits = model.sums_of(read)
+        moments = dict(model.moments)
+        for name, view in checked.items():
+            rows = np.flatnonzero(labelled & view.present)
+            matrix = view.matrix[rows] if len(rows) < len(labelled) else view.matrix
+            if name in model.kernels:
+                matrix = model.kernels[name](matrix)
+            targets = labels[rows] if self.targets == "categories" else np.sign(bits[rows])
+            moments[name] = _changed(moments[name], matrix, targets, forget=forget)
+        rows = np.flatnonzero(labelled)
+        stored = np.where(bits[rows] > 0, 1.0, -1.0)
+        code_moments = _changed(model.code_moments, stored, labels[rows], forget=forget)
+        return replace(model, moments=moments, code_moments=code_moments)
+
+    def _with_heads(self, model: Model, checked: Mapping[str, View]) -> Model:
+        """Solve for the hash functions that the statistics now give."""
+        if not model.categories:
+            return model.with_random_heads(self._generator(model, 2))
+        heads = {
+            name: self._head(moments, model.heads.get(name))
+            for name, moments in model.moments.items()
+        }
+        model = replace(model, heads=heads, decoder=model.solved_decoder())
+        if self.weights == "calibrated" and checked:
+            found = {
+                name: outputs(name, view.matrix, heads[name], model.kernels.get(name))
+                for name, view in checked.items()
+            }
+            gaps, present = _gaps(found, heads)
+            model = replace(model, largest_gap=float(gaps[present].max(initial=0.0)))
+        return model
+
+    def _head(self, moments: Moments, before: Head | None) -> Head:
+        center = self.targets == "categories"
+        dtype = np.float64 if self.authors_program else np.float32
+        sketch = _SKETCH if self.weights == "precision" else 0
+        needs_u = self.weights in ("published", "calibrated")
+        if self.theta == "auto":
+            start = before.theta if before else 1.0
+            ridge = best_ridge(moments, center=center, start=start, sketch=sketch)
+            theta = ridge.theta
+        else:
+            theta = float(self.theta)
+        delta = (self.delta or theta) if needs_u else None
+        if self.theta != "auto" or needs_u:
+            ridge = moments.ridge(theta, center=center, delta=delta, sketch=sketch)
+        extra = ridge.auxiliary if needs_u else ridge.sketch
+        if self.authors_program and needs_u:
+            extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
+        return Head.of(ridge, extra, moments.count, dtype)
+
+    def _fused(
+        self, model: Model, found: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]]
+    ) -> Floats:
+        """The targets as all modalities together predict them."""
+        heads = model.heads
+        predictions = [
+            np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
+            for name, (values, present) in found.items()
+        ]
+        if self.weights == "precision":
+            variances = [
+                np.where(present[:, None], heads[name].variances_at(values), np.inf)
+                for name, (values, present) in found.items()
+            ]
+            mean, variance = model.prior(codes=self.targets == "codes")
+            return modality_weights.precision_fusion(predictions, variances, mean, variance)[0]
+        present = np.column_stack([present for _, present in found.values()])
+        if self.weights == "equal":
+            weights = modality_weights.equal(present)
+        else:
+            gaps, _ = _gaps(found, heads)
+            weights = (
+                modality_weights.published(gaps, present)
+                if self.weights == "published"
+                else modality_weights.calibrated(gaps, present, model.largest_gap)
+            )
+        fused = sum(weights[:, [m]] * prediction for m, prediction in enumerate(predictions))
+        if self.targets == "codes":
+            return np.asarray(fused)
+        total = weights.sum(axis=1, keepdims=True)
+        return np.asarray(fused / np.where(total > 0, total, 1.0))
+
+
+def _changed(moments: Moments, x: Any, y: Any, *, forget: bool) -> Moments:
+    return moments.subtracted(x, y) if forget else moments.added(x, y)
+
+
+def _gaps(
+    found: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], heads: Mapping[str, Head]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The paper's h of each item and modality: the sum over bits of |Uᵀx|."""
+    gaps = [
+        np.abs(values[:, heads[name].n_targets :]).sum(axis=1)
+        for name, (values, _) in found.items()
+    ]
+    return np.column_stack(gaps), np.column_stack([present for _, present in found.values()])
+
+
+def _is_kernel(value: Any) -> bool:
+    anchors, bandwidth = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
+    return (
+        isinstance(anchors, (int, np.integer))
+        and not isinstance(anchors, bool)
+        and anchors > 0
+        and POSITIVE.holds(bandwidth)
+    )

@@ -1,0 +1,232 @@
+"""What HCFW has learned, as one value that is replaced whole and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from ..errors import StateError
+from ..learning.category_codes import Signs
+from ..learning.heads import Head
+from ..learning.kernels import RBFKernel
+from ..learning.labels import LabelMatrix
+from ..learning.moments import Moments
+
+Floats = NDArray[np.float64]
+
+_MOMENT_ARRAYS = ("x_sum", "y_sum", "xy", "yy")
+_HEAD_ARRAYS = ("matrix", "offset", "variances")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Statistics, codes and hash functions.
+
+    Attributes
+    ----------
+    seed : int
+    modalities : dict of str to int
+    kernels : dict of str to RBFKernel
+    categories : tuple of str
+    signs : array of int8, shape (n_categories, n_bits)
+        The category codes.
+    vectors : array of shape (n_categories, k)
+        The name vectors, where the codes were made from them.
+    moments : dict of str to Moments
+        Of each modality: features with targets.
+    code_moments : Moments
+        Item codes with labels.
+    heads : dict of str to Head
+        The hash functions.
+    decoder : array of float32, shape (n_categories, n_bits)
+        Takes category scores to the projection whose product with an item's bits comes
+        closest to the scores of the item's own categories.
+    largest_gap : float
+        The paper's h_max, over the items of the last round.
+    """
+
+    seed: int
+    modalities: dict[str, int]
+    kernels: dict[str, RBFKernel]
+    categories: tuple[str, ...]
+    signs: Signs
+    vectors: Floats
+    moments: dict[str, Moments]
+    code_moments: Moments
+    heads: dict[str, Head]
+    decoder: NDArray[np.float32]
+    largest_gap: float
+
+    @classmethod
+    def empty(
+        cls, modalities: Mapping[str, int], n_bits: int, *, n_targets: int, seed: int
+    ) -> Self:
+        """The model before the first round."""
+        return cls(
+            seed=int(seed),
+            modalities=dict(modalities),
+            kernels={},
+            categories=(),
+            signs=np.zeros((0, n_bits), dtype=np.int8),
+            vectors=np.zeros((0, 0)),
+            moments={name: Moments.zeros(width, n_targets) for name, width in modalities.items()},
+            code_moments=Moments.zeros(n_bits, 0),
+            heads={},
+            decoder=np.zeros((0, n_bits), dtype=np.float32),
+            largest_gap=0.0,
+        )
+
+    def with_kernels(self, kernels: dict[str, RBFKernel]) -> Self:
+        """The model with kernels in front of some modalities."""
+        fresh = {
+            name: Moments.zeros(len(kernel.anchors), self.moments[name].xy.shape[1])
+            for name, kernel in kernels.items()
+        }
+        return replace(self, kernels=kernels, moments={**self.moments, **fresh})
+
+    def with_categories(
+        self, names: tuple[str, ...], signs: Signs, vectors: Floats, n_targets: int
+    ) -> Self:
+        """The model with more categories, which no item so far had."""
+        return replace(
+            self,
+            categories=names,
+            signs=signs,
+            vectors=vectors,
+            moments={name: moments.widened(n_targets) for name, moments in self.moments.items()},
+            code_moments=self.code_moments.widened(len(names)),
+        )
+
+    def with_random_heads(self, rng: np.random.Generator) -> Self:
+        """The model before it knows a category: projections on random directions."""
+        n_bits = self.signs.shape[1]
+        heads = {}
+        for name, moments in self.moments.items():
+            width = len(moments.x_sum)
+            directions = rng.standard_normal((width, n_bits)).astype(np.float32)
+            nothing = np.zeros(n_bits)
+            heads[name] = Head(directions, nothing.astype(np.float32), n_bits, nothing, 0.0, 0.0)
+        return replace(self, heads=heads)
+
+    def sums_of(self, read: LabelMatrix) -> Floats:
+        """The sum of the signs of each item's categories."""
+        return np.asarray(read.aligned(self.categories) @ self.signs.astype(np.float64))
+
+    def prior(self, *, codes: bool) -> tuple[Floats, Floats]:
+        """Mean and variance of the targets over all labelled items."""
+        count = max(self.code_moments.count, 1)
+        mean = (self.code_moments.x_sum if codes else self.code_moments.y_sum) / count
+        square = np.ones_like(mean) if codes else mean
+        return mean, square - mean**2
+
+    def solved_decoder(self) -> NDArray[np.float32]:
+        """Least squares of labels on the bits of the codes that the labels give."""
+        return self.code_moments.ridge(1.0, center=False).weights.T.astype(np.float32)
+
+    def to_state(self) -> dict[str, Any]:
+        """A flat mapping of names to arrays and plain values."""
+        state: dict[str, Any] = {
+            "seed": self.seed,
+            "modalities": list(self.modalities),
+            "widths": list(self.modalities.values()),
+            "categories": list(self.categories),
+            "signs": self.signs.copy(),
+            "vectors": self.vectors.copy(),
+            "decoder": self.decoder.copy(),
+            "largest_gap": self.largest_gap,
+        }
+        for place, name in enumerate(self.modalities):
+            if name in self.kernels:
+                state[f"{place}.kernel.anchors"] = self.kernels[name].anchors.copy()
+                state[f"{place}.kernel.bandwidth"] = self.kernels[name].bandwidth
+            state.update(_packed(f"{place}.moments", self.moments[name]))
+            head = self.heads[name]
+            for field in _HEAD_ARRAYS:
+                state[f"{place}.head.{field}"] = getattr(head, field).copy()
+            for field in ("n_targets", "leverage", "theta"):
+                state[f"{place}.head.{field}"] = getattr(head, field)
+        state.update(_packed("code_moments", self.code_moments))
+        return state
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], n_bits: int) -> Self:
+        """The model that `to_state` wrote; `StateError` where the state is not whole."""
+        try:
+            names = [str(name) for name in state["modalities"]]
+            model = cls(
+                seed=int(state["seed"]),
+                modalities=dict(zip(names, map(int, state["widths"]), strict=True)),
+                kernels={
+                    name: RBFKernel(
+                        np.array(state[f"{place}.kernel.anchors"]),
+                        float(state[f"{place}.kernel.bandwidth"]),
+                    )
+                    for place, name in enumerate(names)
+                    if f"{place}.kernel.anchors" in state
+                },
+                categories=tuple(str(name) for name in state["categories"]),
+                signs=np.array(state["signs"], dtype=np.int8),
+                vectors=np.array(state["vectors"], dtype=np.float64),
+                moments={
+                    name: _unpacked(f"{place}.moments", state) for place, name in enumerate(names)
+                },
+                code_moments=_unpacked("code_moments", state),
+                heads={
+                    name: Head(
+                        **{
+                            field: np.array(state[f"{place}.head.{field}"])
+                            for field in _HEAD_ARRAYS
+                        },
+                        n_targets=int(state[f"{place}.head.n_targets"]),
+                        leverage=float(state[f"{place}.head.leverage"]),
+                        theta=float(state[f"{place}.head.theta"]),
+                    )
+                    for place, name in enumerate(names)
+                },
+                decoder=np.array(state["decoder"], dtype=np.float32),
+                largest_gap=float(state["largest_gap"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"the state is not whole: {error}") from None
+        model._check_shapes(n_bits)
+        return model
+
+    def _check_shapes(self, n_bits: int) -> None:
+        count = len(self.categories)
+        expected = {
+            "signs": (self.signs.shape, (count, n_bits)),
+            "decoder": (self.decoder.shape, (count, n_bits)),
+            "code_moments": (self.code_moments.xy.shape, (n_bits, count)),
+        }
+        for name, width in self.modalities.items():
+            kernel = self.kernels.get(name)
+            features = len(kernel.anchors) if kernel else width
+            expected[f"moments of {name}"] = (self.moments[name].xx.shape, (features, features))
+            head = self.heads[name]
+            expected[f"head of {name}"] = (head.matrix.shape, (features, len(head.offset)))
+        for what, (shape, wanted) in expected.items():
+            if shape != wanted:
+                raise StateError(f"the state is not whole: {what} has shape {shape}, not {wanted}")
+
+
+def _packed(prefix: str, moments: Moments) -> dict[str, Any]:
+    triangle, _ = lapack.dtrttp(moments.xx, uplo="L")
+    arrays = {f"{prefix}.{name}": getattr(moments, name).copy() for name in _MOMENT_ARRAYS}
+    return {f"{prefix}.count": moments.count, f"{prefix}.xx": triangle, **arrays}
+
+
+def _unpacked(prefix: str, state: Mapping[str, Any]) -> Moments:
+    arrays = {
+        name: np.array(state[f"{prefix}.{name}"], dtype=np.float64) for name in _MOMENT_ARRAYS
+    }
+    width = len(arrays["x_sum"])
+    triangle = np.asarray(state[f"{prefix}.xx"], dtype=np.float64)
+    if triangle.shape != (width * (width + 1) // 2,):
+        raise ValueError(f"{prefix}.xx has shape {triangle.shape}")
+    square, _ = lapack.dtpttr(width, triangle, uplo="L")
+    return Moments(count=int(state[f"{prefix}.count"]), xx=np.asfortranarray(square), **arrays)

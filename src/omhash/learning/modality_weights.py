@@ -1,0 +1,110 @@
+"""How much each modality of an item counts when its projections are fused.
+
+Four rules, each from arrays of one row an item and one column a modality:
+
+- `published`: the paper's, relative to the batch at hand;
+- `calibrated`: the same with the maximum kept from the stream, so that an item's weights
+  do not depend on its batch;
+- `precision_fusion`, the default: each modality's prediction is weighted by how well the
+  modality predicts at that very item;
+- `equal`: the plain mean.
+
+An item that lacks a modality gives it weight 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def published(gaps: Floats, present: Mask) -> Floats:
+    """The paper's weights ``h_max - h``, h_max over all items and modalities of the batch.
+
+    Parameters
+    ----------
+    gaps : array of shape (n, n_modalities)
+        h, the sum over bits of ``|Uᵀx|``.
+    present : array of bool, same shape
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> published(np.array([[1.0, 3.0], [2.0, 2.0]]), np.ones((2, 2), dtype=bool))
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    largest = float(gaps[present].max(initial=0.0))
+    return np.where(present, largest - gaps, 0.0)
+
+
+def calibrated(gaps: Floats, present: Mask, largest: float) -> Floats:
+    """The paper's weights relative to the largest gap kept from the stream.
+
+    A gap above it, which the stream never showed, gives the least weight instead of none,
+    so that an item's only modality always counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> calibrated(np.array([[1.0, 5.0]]), np.ones((1, 2), dtype=bool), 4.0)
+    array([[3.   , 0.004]])
+    """
+    return np.where(present, np.maximum(largest - gaps, 1e-3 * largest), 0.0)
+
+
+def equal(present: Mask) -> Floats:
+    """Weight 1 for each modality that is there."""
+    return present.astype(np.float64)
+
+
+def precision_fusion(
+    predictions: list[Floats],
+    variances: list[Floats],
+    prior_mean: Floats,
+    prior_variance: Floats,
+) -> tuple[Floats, Floats]:
+    """Fuse predictions of the same targets as independent normal evidence.
+
+    Each modality m predicts target j with an error variance e_mj that may differ from item
+    to item. Given the target, the modalities are taken as independent, and what every one
+    of them knows before it sees the item, the prior, is counted once:
+
+    1 / v = 1 / v₀ + Σ (1 / e_m - 1 / v₀),   f / v = f₀ / v₀ + Σ (f_m / e_m - f₀ / v₀)
+
+    A modality that an item lacks is left out by an infinite variance.
+
+    Parameters
+    ----------
+    predictions, variances : lists of arrays of shape (n, k)
+    prior_mean, prior_variance : arrays of shape (k,)
+
+    Returns
+    -------
+    fused prediction and its variance, arrays of shape (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fused, variance = precision_fusion(
+    ...     [np.array([[1.0]]), np.array([[0.0]])],
+    ...     [np.array([[0.1]]), np.array([[0.5]])],
+    ...     np.array([0.5]),
+    ...     np.array([1.0]),
+    ... )
+    >>> fused.round(3), variance.round(3)
+    (array([[0.864]]), array([[0.091]]))
+    """
+    prior = 1.0 / np.maximum(prior_variance, np.finfo(np.float64).tiny)
+    precision = np.broadcast_to(prior, predictions[0].shape).copy()
+    evidence = np.broadcast_to(prior * prior_mean, predictions[0].shape).copy()
+    for prediction, variance in zip(predictions, variances, strict=True):
+        # No modality knows less than the prior does: its precision is at least the prior's.
+        own = np.maximum(1.0 / variance, prior)
+        seen = np.isfinite(variance)
+        precision += np.where(seen, own - prior, 0.0)
+        evidence += np.where(seen, own * prediction - prior * prior_mean, 0.0)
+    return evidence / precision, 1.0 / precision

@@ -1,0 +1,275 @@
+"""Additive statistics of a modality, and the ridge regression that follows from them.
+
+All sums are kept in float64. A float32 view is widened block by block on its way in: the
+regression inverts ``XᵀX + θI`` with θ as small as 1 while the entries of ``XᵀX`` grow with
+the stream, and float32 sums would lose just the digits that θ works on
+(``benchmarks/learn.py`` prints the error of both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import blas, lapack
+
+from ..errors import InputError
+from .views import Matrix
+
+Floats = NDArray[np.float64]
+
+_BLOCK_VALUES = 1 << 22  # values widened to float64 at a time: 32 MiB
+_PROBES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over items x (features) with targets y; a value that never changes.
+
+    Attributes
+    ----------
+    count : int
+        Number of items.
+    x_sum, y_sum : arrays of shape (d,) and (k,)
+    xx : array of shape (d, d)
+        Sum of x xᵀ, in its lower triangle; the upper one is working space.
+    xy : array of shape (d, k)
+        Sum of x yᵀ.
+    yy : array of shape (k,)
+        Sum of the squares of each target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.eye(3), np.ones((3, 1))
+    >>> seen = Moments.zeros(3, 1).added(x, y)
+    >>> bool(np.allclose(seen.ridge(1.0, center=False).weights, 0.5))
+    True
+    """
+
+    count: int
+    x_sum: Floats
+    y_sum: Floats
+    xx: Floats
+    xy: Floats
+    yy: Floats
+
+    @classmethod
+    def zeros(cls, width: int, n_targets: int) -> Self:
+        """Moments of no items."""
+        return cls(
+            count=0,
+            x_sum=np.zeros(width),
+            y_sum=np.zeros(n_targets),
+            xx=np.zeros((width, width), order="F"),
+            xy=np.zeros((width, n_targets)),
+            yy=np.zeros(n_targets),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the sums take."""
+        return sum(array.nbytes for array in (self.x_sum, self.y_sum, self.xx, self.xy, self.yy))
+
+    def added(self, x: Matrix, y: Matrix) -> Self:
+        """The moments with these items learned."""
+        return self._changed(x, y, 1.0)
+
+    def subtracted(self, x: Matrix, y: Matrix) -> Self:
+        """The moments as if these items had never been learned."""
+        if x.shape[0] > self.count:
+            raise InputError(
+                f"{x.shape[0]} items are to be forgotten, and only {self.count} were learned"
+            )
+        return self._changed(x, y, -1.0)
+
+    def merged(self, other: Self) -> Self:
+        """The moments of both streams together."""
+        if self.xy.shape != other.xy.shape:
+            raise InputError(
+                f"moments of shape {self.xy.shape} and {other.xy.shape} cannot be merged: "
+                "they speak of other features or other targets"
+            )
+        return replace(
+            self,
+            count=self.count + other.count,
+            x_sum=self.x_sum + other.x_sum,
+            y_sum=self.y_sum + other.y_sum,
+            xx=self.xx + other.xx,
+            xy=self.xy + other.xy,
+            yy=self.yy + other.yy,
+        )
+
+    def widened(self, n_targets: int) -> Self:
+        """The moments with further targets that were 0 for every item so far."""
+        more = n_targets - len(self.yy)
+        return replace(
+            self,
+            y_sum=np.pad(self.y_sum, (0, more)),
+            xy=np.pad(self.xy, ((0, 0), (0, more))),
+            yy=np.pad(self.yy, (0, more)),
+        )
+
+    def full(self) -> Floats:
+        """The sum of x xᵀ as a symmetric matrix."""
+        lower = np.tril(self.xx)
+        return np.asarray(lower + np.tril(lower, -1).T)
+
+    def ridge(
+        self, theta: float, *, center: bool, delta: float | None = None, sketch: int = 0
+    ) -> Ridge:
+        """Regress the targets on the features with the penalty `theta`.
+
+        One factorisation serves all that is asked for (a second one where `delta` differs
+        from `theta`).
+
+        Parameters
+        ----------
+        center : bool
+            Whether an intercept is fitted, which is not penalised.
+        delta : float, optional
+            The penalty of the auxiliary regression U; without it there is none.
+        sketch : int
+            Columns of the leverage sketch.
+        """
+        mean = self.x_sum / max(self.count, 1) if center else np.zeros_like(self.x_sum)
+        target_mean = self.y_sum / max(self.count, 1) if center else np.zeros_like(self.y_sum)
+        cross = self.xy - np.outer(mean, self.y_sum) if center else self.xy
+        width = len(self.x_sum)
+        with self._factor(theta, center) as factor:
+            weights = _solved(factor, cross)
+            # The trace of the inverse from fixed random signs: the same for the same
+            # moments, for the price of one triangular solve.
+            probes = np.random.default_rng(0).integers(0, 2, (width, _PROBES)) * 2.0 - 1.0
+            half = blas.dtrsm(1.0, factor, np.asfortranarray(probes), lower=0, trans_a=1)
+            freedom = float(width - theta * np.square(half).sum() / _PROBES)
+            noise = np.random.default_rng(1).standard_normal((width, sketch))
+            directions = np.asfortranarray(noise / np.sqrt(max(sketch, 1)))
+            leverage = blas.dtrsm(1.0, factor, directions, lower=0)
+            auxiliary = _solved(factor, theta * weights) if delta == theta else None
+        if delta is not None and auxiliary is None:
+            with self._factor(delta, center) as factor:
+                auxiliary = _solved(factor, theta * weights)
+        count = max(self.count, 1)
+        spread = self.yy / count - target_mean**2
+        explained = np.einsum("ij,ij->j", weights, cross + theta * weights)
+        residual = np.maximum(count * spread - explained, 0.0)
+        left = max(count - freedom - center, 1e-3 * count)
+        return Ridge(
+            theta=theta,
+            weights=weights,
+            mean=mean,
+            target_mean=target_mean,
+            freedom=freedom,
+            variances=count * residual / left**2,
+            auxiliary=auxiliary,
+            sketch=np.asarray(leverage),
+        )
+
+    @contextmanager
+    def _factor(self, theta: float, center: bool) -> Iterator[Floats]:
+        """The Cholesky factor of ``XᵀX + θI``, in the upper triangle of `xx` itself.
+
+        The sums need only the lower triangle, so the factor costs no memory; the diagonal,
+        which both use, is put back at the end.
+        """
+        square = self.xx
+        diagonal = square.diagonal().copy()
+        _mirror(square)
+        try:
+            if center and self.count:
+                blas.dsyr(-1.0 / self.count, self.x_sum, lower=0, a=square, overwrite_a=1)
+            square[np.diag_indices_from(square)] += theta
+            _, failed = lapack.dpotrf(square, lower=0, clean=0, overwrite_a=1)
+            if failed:
+                raise InputError(
+                    f"the features are so nearly dependent that theta={theta:g} cannot be "
+                    "resolved in float64: raise theta or scale the features down"
+                )
+            yield square
+        finally:
+            square[np.diag_indices_from(square)] = diagonal
+
+    def _changed(self, x: Matrix, y: Matrix, sign: float) -> Self:
+        xx = self.xx.copy(order="F")
+        x_sum, xy = self.x_sum.copy(), self.xy.copy()
+        for rows, targets in _blocks(x, y):
+            x_sum += sign * rows.sum(axis=0)
+            if isinstance(rows, np.ndarray):
+                xx = blas.dsyrk(sign, rows.T, beta=1.0, c=xx, lower=1, overwrite_c=1)
+                cross = (targets.T @ rows).T
+            else:
+                _add_lower(xx, sign * (rows.T @ rows))
+                cross = rows.T @ targets
+            xy += sign * (cross if isinstance(cross, np.ndarray) else cross.toarray())
+        squares = y * y if isinstance(y, np.ndarray) else y.multiply(y)
+        return replace(
+            self,
+            count=self.count + int(sign) * x.shape[0],
+            x_sum=x_sum,
+            y_sum=self.y_sum + sign * np.asarray(y.sum(axis=0), dtype=np.float64),
+            xx=xx,
+            xy=xy,
+            yy=self.yy + sign * np.asarray(squares.sum(axis=0), dtype=np.float64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """A ridge regression: targets ≈ ``(x - mean) @ weights + target_mean``.
+
+    Attributes
+    ----------
+    freedom : float
+        Effective number of coefficients, the trace of the hat matrix.
+    variances : array of shape (k,)
+        Error variance of each target on items not learned, by generalised cross-validation.
+    auxiliary : array of shape (d, k), or None
+        The paper's U: the regression of what the weights leave over.
+    sketch : array of shape (d, s)
+        A matrix P such that ``‖(x - mean) P‖²`` estimates the leverage
+        ``xᵀ(XᵀX + θI)⁻¹x`` without bias.
+    """
+
+    theta: float
+    weights: Floats
+    mean: Floats
+    target_mean: Floats
+    freedom: float
+    variances: Floats
+    auxiliary: Floats | None
+    sketch: Floats
+
+
+def _blocks(x: Matrix, y: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    """Rows in float64, a bounded number at a time."""
+    step = max(_BLOCK_VALUES // max(x.shape[1], 1), 1)
+    for start in range(0, x.shape[0], step):
+        rows, targets = x[start : start + step], y[start : start + step]
+        yield rows.astype(np.float64, copy=False), targets
+
+
+def _add_lower(target: Floats, addend: sparse.csr_array) -> None:
+    entries = addend.tocoo()
+    lower = entries.row >= entries.col
+    target[entries.row[lower], entries.col[lower]] += entries.data[lower]
+
+
+def _mirror(square: Floats, step: int = 256) -> None:
+    """Copy the lower triangle to the upper one, in place."""
+    for start in range(0, len(square), step):
+        stop = start + step
+        square[:start, start:stop] = square[start:stop, :start].T
+        block = square[start:stop, start:stop]
+        upper = np.triu_indices_from(block, 1)
+        block[upper] = block.T[upper]
+
+
+def _solved(factor: Floats, right: Floats) -> Floats:
+    solution, _ = lapack.dpotrs(factor, np.asfortranarray(right), lower=0)
+    return np.asarray(solution)

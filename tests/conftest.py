@@ -1,0 +1,14 @@
+"""What several tests use."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Reference runs and development data that lie beside the checkout, not in it."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs the folder ../shared beside the checkout (reference runs and data)")
+    return folder
