@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -70,8 +71,9 @@ def main() -> None:
             database = stored @ categories
             projections = (asked @ categories + rng.normal(size=(N_QUERIES, n_bits))) / 8
             if kind == "uniform":
-                database, projections = rng.normal(size=database.shape), rng.normal(
-                    size=projections.shape
+                database, projections = (
+                    rng.normal(size=database.shape),
+                    rng.normal(size=projections.shape),
                 )
             compare(kind, n_bits, projections.astype(np.float32), pack(database), asked, stored)
 
@@ -102,7 +104,7 @@ def compare(
     }
     floats = asked.astype(np.float64), stored.astype(np.float64)
     for ranking, score in peers.items():
-        plain, peer_wall, peer_cpu = best_of(lambda score=score: sort_per_query(score, *floats))
+        plain, peer_wall, peer_cpu = best_of(partial(sort_per_query, score, *floats))
         peer_wall *= N_QUERIES / N_PEER
         peer_cpu *= N_QUERIES / N_PEER
         result, wall, cpu = best_of(ours[ranking])

@@ -30,6 +30,7 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
     path = Path(path)
     with (
         reading(path),
+        # Buffering ahead would hold the file in memory beside the views.
         pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file,
     ):
         views: dict[str, DenseRows | SparseRows] = {
@@ -120,4 +121,5 @@ def _lists(column: Any, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
         lengths = np.full(len(column), column.type.list_size)
     else:
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    # Without the copy, each batch would keep a whole group of rows in memory.
     return lengths, values.to_numpy(zero_copy_only=False).copy()

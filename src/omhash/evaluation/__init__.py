@@ -2,5 +2,19 @@
 
 from ._ranking import AsymmetricRanking, HammingRanking
 from .metrics import evaluate, mean_average_precision
+from .protocol import RoundResult, Run, rounds, run
+from .report import figure, table, to_json
 
-__all__ = ["AsymmetricRanking", "HammingRanking", "evaluate", "mean_average_precision"]
+__all__ = [
+    "AsymmetricRanking",
+    "HammingRanking",
+    "RoundResult",
+    "Run",
+    "evaluate",
+    "figure",
+    "mean_average_precision",
+    "rounds",
+    "run",
+    "table",
+    "to_json",
+]

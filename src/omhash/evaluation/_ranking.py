@@ -115,7 +115,8 @@ class AsymmetricRanking(Ranking):
 
     def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
         """Item numbers, best first: sorting (level, item) as one integer beats an argsort."""
-        keys = (levels << self._item_bits) | np.arange(self.n_items)
+        keys = levels << self._item_bits
+        keys |= np.arange(self.n_items)
         keys.sort(axis=1)
         keys &= (1 << self._item_bits) - 1
         return keys
@@ -133,9 +134,7 @@ def words(packed: NDArray[np.uint8]) -> Words:
     return np.ascontiguousarray(padded.view(f"u{width}").T)
 
 
-def count_bits(
-    combine: np.ufunc, left: Words, right: Words
-) -> NDArray[np.unsignedinteger]:
+def count_bits(combine: np.ufunc, left: Words, right: Words) -> NDArray[np.unsignedinteger]:
     """Bits set in two combined sets of words, in the narrowest integers that hold any count.
 
     Narrow matters: the radix sort of Hamming distances takes one pass a byte.

@@ -3,19 +3,19 @@
 An item is relevant to a query when they share at least one category. A query without
 a relevant item counts 0 in every measure, and so does an empty database.
 
-=====================  ==========================================================
-``map``                the paper's rule: the whole database, and items that are
-                       equally near stay in database order
-``map_ties``           its expectation over all orders of equally near items
-``map@k``              over the first k, divided by min(k, number of relevant items)
-``precision@k``        share of the first k that is relevant (of k, also where the
-                       database holds fewer)
-``recall@k``           share of the relevant items that is among the first k
-``ndcg``, ``ndcg@k``   discounted gain, where an item gains the number of categories
-                       it shares with the query, divided by that of the best order
+======================  =========================================================
+``map``                 the paper's rule: the whole database, and items that are
+                        equally near stay in database order
+``map_ties``            its expectation over all orders of equally near items
+``map@k``               over the first k, divided by min(k, number of relevant items)
+``precision@k``         share of the first k that is relevant (of k, also where the
+                        database holds fewer)
+``recall@k``            share of the relevant items that is among the first k
+``ndcg``, ``ndcg@k``    discounted gain, where an item gains the number of categories
+                        it shares with the query, divided by that of the best order
 ``precision_within@r``  share of the items within Hamming distance r of the query's
-                       code that is relevant; 0 if there are none
-=====================  ==========================================================
+                        code that is relevant; 0 if there are none
+======================  =========================================================
 """
 
 from __future__ import annotations
@@ -29,119 +29,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from ..errors import LabelError, ParameterError
+from ._measures import (
+    average_precision,
+    ndcg,
+    precision,
+    precision_within,
+    recall,
+    tied_average_precision,
+)
 from ._ranking import Ranking, Words, count_bits, words
 
 Floats: TypeAlias = NDArray[np.float64]
 
 # Query-item pairs that a thread works on at a time: their orders fill two megabytes.
 _BLOCK_PAIRS = 2**18
-
-
-def average_precision(ranks: NDArray[np.integer], k: int | None = None) -> float:
-    """Mean precision at the ranks (from 1, ascending) of the relevant items.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> average_precision(np.array([1, 4]))
-    0.75
-    """
-    wanted = len(ranks)
-    if k is not None:
-        wanted = min(k, wanted)
-        ranks = ranks[ranks <= k]
-    if not wanted:
-        return 0.0
-    return float((np.arange(1.0, len(ranks) + 1) / ranks).sum() / wanted)
-
-
-def tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
-    """Average precision expected when equal levels are in random order.
-
-    Parameters
-    ----------
-    levels : array of shape (n_items,)
-        Rank levels in ascending order.
-    relevant : array of bool, shape (n_items,)
-
-    Notes
-    -----
-    Take a tie of T items, r of them relevant, after n items with m relevant ones. Its
-    p-th place is relevant with probability r/T, and then m + 1 + (p - 1) s relevant items
-    are expected up to it, s = (r - 1) / (T - 1). Divided by the rank n + p and summed over
-    p, with h = 1/(n+1) + … + 1/(n+T), that is r/T (s T + (m + 1 - (n + 1) s) h).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tied_average_precision(np.array([3, 3]), np.array([True, False]))
-    0.75
-    """
-    if not relevant.any():
-        return 0.0
-    starts = np.flatnonzero(np.concatenate(([True], levels[1:] != levels[:-1])))
-    sizes = np.diff(starts, append=len(levels))
-    hits = np.add.reduceat(relevant, starts, dtype=np.int64)
-    hits_before = np.cumsum(hits) - hits
-    reciprocals = np.add.reduceat(1 / np.arange(1.0, len(levels) + 1), starts)
-    slope = (hits - 1) / np.maximum(sizes - 1, 1)
-    expected = slope * sizes + (hits_before + 1 - (starts + 1) * slope) * reciprocals
-    return float((hits / sizes * expected).sum() / hits.sum())
-
-
-def precision(ranks: NDArray[np.integer], k: int) -> float:
-    """Share of the first `k` that is relevant, from the ranks of the relevant items.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> precision(np.array([1, 4]), 2)
-    0.5
-    """
-    return float(np.count_nonzero(ranks <= k) / k)
-
-
-def recall(ranks: NDArray[np.integer], k: int) -> float:
-    """Share of the relevant items that is among the first `k`, from their ranks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> recall(np.array([1, 4, 5]), 4)
-    0.6666666666666666
-    """
-    return float(np.count_nonzero(ranks <= k) / max(len(ranks), 1))
-
-
-def ndcg(gains: NDArray[np.integer], k: int | None = None) -> float:
-    """Discounted gain of items in ranked order, relative to the best order's.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ndcg(np.array([2, 0, 1]))
-    0.950...
-    """
-    best = np.sort(gains)[::-1][:k]
-    discounts = 1 / np.log2(np.arange(2, len(best) + 2))
-    ideal = float((best * discounts).sum())
-    return float((gains[:k] * discounts).sum()) / ideal if ideal else 0.0
-
-
-def precision_within(distances: NDArray[Any], relevant: NDArray[np.bool_], radius: int) -> float:
-    """Share of the items within `radius` that is relevant; 0 if there are none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> precision_within(np.array([1, 5, 2]), np.array([True, True, False]), 2)
-    0.5
-    """
-    near = distances <= radius
-    return float(np.count_nonzero(near & relevant) / max(np.count_nonzero(near), 1))
 
 
 class _Ranked:
@@ -183,18 +87,17 @@ class _Ranked:
         return self._levels.take(self._order)
 
     @cached_property
-    def gains(self) -> NDArray[np.unsignedinteger]:
-        shared = count_bits(np.bitwise_and, self._asked, self._stored)
-        return shared.take(self._order)
+    def gains(self) -> NDArray[Any]:
+        return count_bits(np.bitwise_and, self._asked, self._stored).take(self._order)
 
     @cached_property
     def distances(self) -> NDArray[np.unsignedinteger]:
-        return self._ranking.distances(slice(self._query, self._query + 1))[0]
+        return self._ranking.distances(slice(self._query, self._query + 1)).ravel()
 
 
-_Measure: TypeAlias = Callable[[_Ranked], float]
+Measure: TypeAlias = Callable[[_Ranked], float]
 
-_PLAIN: dict[str, _Measure] = {
+_PLAIN: dict[str, Measure] = {
     "map": lambda ranked: average_precision(ranked.ranks),
     "map_ties": lambda ranked: tied_average_precision(ranked.levels, ranked.ranked_relevant),
     "ndcg": lambda ranked: ndcg(ranked.gains),
@@ -206,6 +109,23 @@ _AT: dict[str, Callable[[_Ranked, int], float]] = {
     "ndcg": lambda ranked, k: ndcg(ranked.gains, k),
     "precision_within": lambda ranked, r: precision_within(ranked.distances, ranked.relevant, r),
 }
+
+
+def measure(name: str) -> Measure:
+    """The measure that a name stands for; a `ParameterError` if there is none."""
+    found = re.fullmatch(r"([a-z_]+)(?:@(\d+))?", name)
+    if found:
+        kind, number = found[1], found[2]
+        if number is None and kind in _PLAIN:
+            return _PLAIN[kind]
+        if number is not None and kind in _AT and (int(number) or kind == "precision_within"):
+            at, limit = _AT[kind], int(number)
+            return lambda ranked: at(ranked, limit)
+    raise ParameterError(
+        f"no measure is called {name!r}: write one of {', '.join(_PLAIN)}, "
+        f"{', '.join(f'{kind}@10' for kind in _AT)}, with any number from 1 "
+        "(a radius, from 0)"
+    )
 
 
 def evaluate(
@@ -238,7 +158,7 @@ def evaluate(
     >>> evaluate(HammingRanking(queries, database), [[1]], [[1], [0]], ["map", "recall@1"])
     {'map': array([0.5]), 'recall@1': array([0.])}
     """
-    measures = {name: _measure(name) for name in metrics}
+    measures = {name: measure(name) for name in metrics}
     asked = _label_words("query", query_labels, ranking.n_queries)
     stored = _label_words("database", database_labels, ranking.n_items)
     if np.shape(query_labels)[1] != np.shape(database_labels)[1]:
@@ -292,22 +212,6 @@ def mean(values: Floats) -> float:
     (0.75, nan)
     """
     return float(values.mean()) if len(values) else float("nan")
-
-
-def _measure(name: str) -> _Measure:
-    found = re.fullmatch(r"([a-z_]+)(?:@(\d+))?", name)
-    if found:
-        kind, number = found[1], found[2]
-        if number is None and kind in _PLAIN:
-            return _PLAIN[kind]
-        if number is not None and kind in _AT and (int(number) or kind == "precision_within"):
-            at, limit = _AT[kind], int(number)
-            return lambda ranked: at(ranked, limit)
-    raise ParameterError(
-        f"no measure is called {name!r}: write one of {', '.join(_PLAIN)}, "
-        f"{', '.join(f'{kind}@10' for kind in _AT)}, with any number from 1 "
-        "(a radius, from 0)"
-    )
 
 
 def _label_words(whose: str, labels: ArrayLike, n: int) -> Words:

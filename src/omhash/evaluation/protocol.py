@@ -113,6 +113,7 @@ def rounds(
     learns) has all stored items encoded anew from their views in every round; any other
     hasher's stored codes stay as they are.
     """
+    hasher.check_parameters()
     for name in metrics:
         measure(name)
     database = _Database(hasher, stream)
@@ -179,9 +180,7 @@ class _Database:
         self.codes = np.concatenate((self.codes, codes))
         return seconds
 
-    def ask(
-        self, this: Round, metrics: Sequence[str]
-    ) -> tuple[dict[str, dict[str, float]], float]:
+    def ask(self, this: Round, metrics: Sequence[str]) -> tuple[dict[str, dict[str, float]], float]:
         """Each ranking's measures, and the seconds to encode the queries."""
         views = self.views(this.queries)
         start = time.perf_counter()

@@ -450,7 +450,7 @@ class HCFW(Hasher):
         sketch = _SKETCH if self.weights == "precision" else 0
         needs_u = self.weights in ("published", "calibrated")
         if self.theta == "auto":
-            start = before.theta if before else 1.0
+            start = before.theta if before and before.theta else None
             ridge = best_ridge(moments, center=center, start=start, sketch=sketch)
             theta = ridge.theta
         else:

@@ -126,7 +126,7 @@ class Model:
 
     def solved_decoder(self) -> NDArray[np.float32]:
         """Least squares of labels on the bits of the codes that the labels give."""
-        return self.code_moments.ridge(1.0, center=False).weights.T.astype(np.float32)
+        return self.code_moments.ridge(max(0.1 * self.code_moments.count, 1.0), center=False).weights.T.astype(np.float32)
 
     def to_state(self) -> dict[str, Any]:
         """A flat mapping of names to arrays and plain values."""

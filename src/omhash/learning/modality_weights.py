@@ -98,12 +98,13 @@ def precision_fusion(
     >>> fused.round(3), variance.round(3)
     (array([[0.864]]), array([[0.091]]))
     """
-    prior = 1.0 / np.maximum(prior_variance, np.finfo(np.float64).tiny)
+    least = np.maximum(1e-6 * prior_variance, 1e-12)
+    prior = 1.0 / np.maximum(prior_variance, least)
     precision = np.broadcast_to(prior, predictions[0].shape).copy()
     evidence = np.broadcast_to(prior * prior_mean, predictions[0].shape).copy()
     for prediction, variance in zip(predictions, variances, strict=True):
         # No modality knows less than the prior does: its precision is at least the prior's.
-        own = np.maximum(1.0 / variance, prior)
+        own = np.maximum(1.0 / np.maximum(variance, least), prior)
         seen = np.isfinite(variance)
         precision += np.where(seen, own - prior, 0.0)
         evidence += np.where(seen, own * prediction - prior * prior_mean, 0.0)

@@ -9,14 +9,19 @@ from .moments import Moments, Ridge
 _STEPS_PER_DECADE = 2
 _LOWEST, _HIGHEST = -12, 30  # steps: 1e-6 to 1e15
 
+_MOST_FREEDOM = 0.9  # coefficients an item: beyond it, cross-validation is 0 / 0
+_NEVER = 1e6
 
-def best_ridge(moments: Moments, *, center: bool, start: float = 1.0, sketch: int = 0) -> Ridge:
+
+def best_ridge(
+    moments: Moments, *, center: bool, start: float | None = None, sketch: int = 0
+) -> Ridge:
     """The ridge whose θ, a power of √10, has the least generalised cross-validation error.
 
     The error is the geometric mean over targets, so that a rare category counts as much as
     a common one. It has one valley as a rule, and the search walks down from `start`; the
     valley depends on the sums alone, so forgetting items leads back to the θ of a model
-    that never saw them.
+    that never saw them. Without a `start` it is the mean square of a feature, summed.
 
     Examples
     --------
@@ -27,14 +32,20 @@ def best_ridge(moments: Moments, *, center: bool, start: float = 1.0, sketch: in
     10.0
     """
     occurring = moments.yy > 0
+    tiny = float(np.finfo(np.float64).tiny)
     tried: dict[int, Ridge] = {}
 
     def error(step: int) -> float:
         if step not in tried:
             theta = 10.0 ** (step / _STEPS_PER_DECADE)
             tried[step] = moments.ridge(theta, center=center, sketch=sketch)
-        return float(np.log(np.maximum(tried[step].variances[occurring], 1e-12)).sum())
+        share = tried[step].freedom / max(moments.count, 1)
+        if share > _MOST_FREEDOM:
+            return _NEVER + share
+        return float(np.log(np.maximum(tried[step].variances[occurring], tiny)).mean())
 
+    if start is None:
+        start = max(float(np.trace(moments.xx)) / max(len(moments.xx), 1), tiny)
     here = int(np.clip(round(_STEPS_PER_DECADE * np.log10(start)), _LOWEST, _HIGHEST))
     while True:
         around = [step for step in (here, here - 1, here + 1) if _LOWEST <= step <= _HIGHEST]
