@@ -6,9 +6,10 @@ the relevant places. Both sides must agree to rounding. `codes` are those of 24
 categories' labels under random category codes (queries: the same with noise before the
 sign), or uniform.
 
-Run with ``PYTHONPATH=src python benchmarks/metrics.py``; ``OPENBLAS_NUM_THREADS=1``
-keeps the peer's matrix products to one core, which is faster on a busy machine. CPU
-seconds tell what a busy machine hides.
+Run with ``OPENBLAS_NUM_THREADS=1 PYTHONPATH=src python benchmarks/metrics.py``: on a busy
+machine the peer's matrix products wait for each other's threads, and any ratio looks good.
+The ratio of CPU seconds is that of one core against one; where it equals the other ratio,
+no second core was free.
 """
 
 from __future__ import annotations

@@ -1,1 +1,16 @@
-"""Online multi-modal hashing: short codes learned from a stream."""
+"""Online multi-modal hashing: short codes learned from a stream.
+
+>>> from omhash.datasets import synthetic
+>>> data = synthetic.make(n_items=300, seed=0)
+>>> hasher = HCFW(n_bits=32, random_state=0)
+>>> hasher = hasher.partial_fit(data.views, data.labels, categories=data.categories)
+>>> hasher.encode(data.views).shape
+(300, 4)
+"""
+
+from .errors import OmhashError
+from .hashers.base import Hasher
+from .hashers.hcfw import HCFW
+
+__all__ = ["HCFW", "Hasher", "OmhashError"]
+__version__ = "0.1.0"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,18 +12,11 @@ from ..codes import Codes, pack
 from ..errors import (
     LabelError,
     NotFittedError,
-    ParameterError,
-    SemanticsError,
     StateError,
     ViewError,
 )
-from ..learning import category_codes as codes_of
-from ..learning import modality_weights
-from ..learning.heads import Head, in_blocks, outputs
-from ..learning.kernels import RBFKernel
+from ..learning.heads import Outputs, fused, in_blocks, outputs
 from ..learning.labels import LabelMatrix, Labels, label_matrix
-from ..learning.moments import Moments
-from ..learning.regularisation import best_ridge
 from ..learning.views import View, Views, filled, n_rows, shaped_views
 from .base import (
     BOOLEAN,
@@ -37,10 +29,8 @@ from .base import (
     either,
     one_of,
 )
-from .hcfw_model import Floats, Model
-
-_SKETCH = 16
-"""Columns of the leverage sketch: its error is then about a third of the leverage."""
+from .hcfw_learning import first_model, with_categories, with_heads, with_items
+from .hcfw_model import Model
 
 _LEAST_DOUBT = 0.05
 """No category is taken to be more certain than this leaves room for."""
@@ -202,10 +192,10 @@ class HCFW(Hasher):
         self.check_parameters()
         known: Model | None = getattr(self, "_model", None)
         checked, read = self._read(views, labels, categories, known)
-        model = known or self._first_model(checked)
-        model = self._with_categories(model, read)
-        model = self._with_items(model, checked, read, forget=False)
-        self._model = self._with_heads(model, checked)
+        model = known or first_model(self, checked)
+        model = with_categories(self, model, read)
+        model = with_items(self, model, checked, read, forget=False)
+        self._model = with_heads(self, model, checked)
         return self
 
     def forget(
@@ -220,15 +210,15 @@ class HCFW(Hasher):
         known = self._learned
         checked, read = self._read(views, labels, categories, known)
         self._refuse_unknown(read)
-        model = self._with_items(known, checked, read, forget=True)
-        self._model = self._with_heads(model, {})
+        model = with_items(self, known, checked, read, forget=True)
+        self._model = with_heads(self, model, {})
         return self
 
     def project(self, views: Views) -> NDArray[np.float32]:
         """Fused real values, shape (n, n_bits), whose signs are the codes."""
         model = self._learned
         matrices = shaped_views(views, model.modalities)
-        found = {
+        found: dict[str, Outputs] = {
             name: outputs(name, matrix, model.heads[name], model.kernels.get(name))
             for name, matrix in matrices.items()
         }
@@ -236,11 +226,18 @@ class HCFW(Hasher):
         if lacking.any():
             raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
         if not model.categories:
-            return sum(values for values, _ in found.values()).astype(np.float32)
-        fused = self._fused(model, found)
+            return np.sum([values for values, _ in found.values()], axis=0, dtype=np.float32)
+        prediction = fused(
+            self.weights,
+            found,
+            model.heads,
+            prior=model.prior(codes=self.targets == "codes"),
+            largest_gap=model.largest_gap,
+            mean=self.targets == "categories",
+        )
         if self.targets == "codes":
-            return fused.astype(np.float32)
-        surprise = -np.log(np.maximum(1.0 - np.maximum(fused, 0.0), _LEAST_DOUBT))
+            return np.asarray(prediction, dtype=np.float32)
+        surprise = -np.log(np.maximum(1.0 - np.maximum(prediction, 0.0), _LEAST_DOUBT))
         return in_blocks(lambda rows: rows @ model.decoder, surprise.astype(np.float32))
 
     def label_codes(self, labels: Labels, *, categories: Iterable[str] | None = None) -> Codes:
@@ -327,195 +324,8 @@ class HCFW(Hasher):
                 "first round that has it"
             )
 
-    def _generator(self, model: Model, *purpose: int) -> Any:
-        if hasattr(self.random_state, "standard_normal"):
-            return self.random_state
-        return np.random.default_rng([model.seed, *purpose])
-
-    def _first_model(self, checked: Mapping[str, View]) -> Model:
-        model = Model.empty(
-            {name: int(view.matrix.shape[1]) for name, view in checked.items()},
-            self.n_bits,
-            n_targets=self.n_bits if self.targets == "codes" else 0,
-            seed=self.random_state
-            if isinstance(self.random_state, (int, np.integer))
-            else int(np.random.SeedSequence().generate_state(1)[0]),
-        )
-        kernels = {}
-        for place, (name, wanted) in enumerate((self.kernels or {}).items()):
-            if name not in checked:
-                raise ParameterError(f"kernels names {name!r}, and the views have no such modality")
-            anchors, bandwidth = wanted if isinstance(wanted, tuple) else (wanted, None)
-            view = checked[name]
-            if not view.present.any():
-                raise ViewError(
-                    f"no item of the first round has modality {name!r}, whose kernel needs anchors"
-                )
-            kernels[name] = RBFKernel.drawn(
-                view.matrix[np.flatnonzero(view.present)],
-                anchors,
-                self._generator(model, 1, place),
-                bandwidth=bandwidth,
-            )
-        return model.with_kernels(kernels)
-
-    def _with_categories(self, model: Model, read: LabelMatrix) -> Model:
-        """Give the categories that are new in this round their codes."""
-        known = set(model.categories)
-        new = tuple(name for name in read.occurring() if name not in known)
-        if not new:
-            return model
-        names = model.categories + new
-        rng = self._generator(model, 0, len(model.categories))
-        vectors = model.vectors
-        if self.category_codes == "semantic":
-            fresh = self._vectors(new, vectors)
-            vectors = vectors if len(vectors) else np.zeros((0, fresh.shape[1]))
-            signs = codes_of.semantic(model.signs, vectors, fresh, self.n_bits, rng)
-            vectors = np.vstack([vectors, fresh])
-        elif self.category_codes == "hadamard":
-            signs = codes_of.hadamard(len(known), len(new), self.n_bits)
-        else:
-            labels = read.aligned(names)
-            counts = (labels[:, len(known) :].T @ labels).toarray()
-            totals = np.pad(model.code_moments.y_sum, (0, len(new))) + labels.sum(axis=0)
-            signs = codes_of.cooccurrence(model.signs, counts, totals, self.n_bits, rng)
-        n_targets = self.n_bits if self.targets == "codes" else len(names)
-        return model.with_categories(names, np.vstack([model.signs, signs]), vectors, n_targets)
-
-    def _vectors(self, names: tuple[str, ...], known: Floats) -> Floats:
-        if self.semantics is None:
-            raise ParameterError(
-                'category_codes="semantic" needs semantics=, which gives names vectors: '
-                "see omhash.semantics"
-            )
-        vectors = np.asarray(self.semantics(names), dtype=np.float64)
-        if vectors.ndim != 2 or len(vectors) != len(names):
-            raise SemanticsError(
-                f"semantics gave shape {vectors.shape} for {len(names)} names: one row a name"
-            )
-        if len(known) and vectors.shape[1] != known.shape[1]:
-            raise SemanticsError(
-                f"semantics gave vectors of {vectors.shape[1]} numbers, and earlier ones have "
-                f"{known.shape[1]}"
-            )
-        wrong = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
-        if wrong.any():
-            raise SemanticsError(
-                f"the vector of {names[int(np.argmax(wrong))]!r} is zero or not finite"
-            )
-        return vectors
-
-    def _with_items(
-        self, model: Model, checked: Mapping[str, View], read: LabelMatrix, *, forget: bool
-    ) -> Model:
-        """Add the labelled items to the statistics, or take them out."""
-        labelled = np.diff(read.matrix.indptr) > 0
-        labels = read.aligned(model.categories)
-        bits = model.sums_of(read)
-        moments = dict(model.moments)
-        for name, view in checked.items():
-            rows = np.flatnonzero(labelled & view.present)
-            matrix = view.matrix[rows] if len(rows) < len(labelled) else view.matrix
-            if name in model.kernels:
-                matrix = model.kernels[name](matrix)
-            targets = labels[rows] if self.targets == "categories" else np.sign(bits[rows])
-            moments[name] = _changed(moments[name], matrix, targets, forget=forget)
-        rows = np.flatnonzero(labelled)
-        stored = np.where(bits[rows] > 0, 1.0, -1.0)
-        code_moments = _changed(model.code_moments, stored, labels[rows], forget=forget)
-        return replace(model, moments=moments, code_moments=code_moments)
-
-    def _with_heads(self, model: Model, checked: Mapping[str, View]) -> Model:
-        """Solve for the hash functions that the statistics now give."""
-        if not model.categories:
-            return model.with_random_heads(self._generator(model, 2))
-        heads = {
-            name: self._head(moments, model.heads.get(name))
-            for name, moments in model.moments.items()
-        }
-        model = replace(model, heads=heads, decoder=model.solved_decoder())
-        if self.weights == "calibrated" and checked:
-            found = {
-                name: outputs(name, view.matrix, heads[name], model.kernels.get(name))
-                for name, view in checked.items()
-            }
-            gaps, present = _gaps(found, heads)
-            model = replace(model, largest_gap=float(gaps[present].max(initial=0.0)))
-        return model
-
-    def _head(self, moments: Moments, before: Head | None) -> Head:
-        center = self.targets == "categories"
-        dtype = np.float64 if self.authors_program else np.float32
-        sketch = _SKETCH if self.weights == "precision" else 0
-        needs_u = self.weights in ("published", "calibrated")
-        if self.theta == "auto":
-            start = before.theta if before and before.theta else None
-            ridge = best_ridge(moments, center=center, start=start, sketch=sketch)
-            theta = ridge.theta
-        else:
-            theta = float(self.theta)
-        delta = (self.delta or theta) if needs_u else None
-        if self.theta != "auto" or needs_u:
-            ridge = moments.ridge(theta, center=center, delta=delta, sketch=sketch)
-        extra = ridge.auxiliary if needs_u else ridge.sketch
-        if self.authors_program and needs_u:
-            extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
-        return Head.of(ridge, extra, moments.count, dtype)
-
-    def _fused(
-        self, model: Model, found: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]]
-    ) -> Floats:
-        """The targets as all modalities together predict them."""
-        heads = model.heads
-        predictions = [
-            np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
-            for name, (values, present) in found.items()
-        ]
-        if self.weights == "precision":
-            variances = [
-                np.where(present[:, None], heads[name].variances_at(values), np.inf)
-                for name, (values, present) in found.items()
-            ]
-            mean, variance = model.prior(codes=self.targets == "codes")
-            return modality_weights.precision_fusion(predictions, variances, mean, variance)[0]
-        present = np.column_stack([present for _, present in found.values()])
-        if self.weights == "equal":
-            weights = modality_weights.equal(present)
-        else:
-            gaps, _ = _gaps(found, heads)
-            weights = (
-                modality_weights.published(gaps, present)
-                if self.weights == "published"
-                else modality_weights.calibrated(gaps, present, model.largest_gap)
-            )
-        fused = sum(weights[:, [m]] * prediction for m, prediction in enumerate(predictions))
-        if self.targets == "codes":
-            return np.asarray(fused)
-        total = weights.sum(axis=1, keepdims=True)
-        return np.asarray(fused / np.where(total > 0, total, 1.0))
-
-
-def _changed(moments: Moments, x: Any, y: Any, *, forget: bool) -> Moments:
-    return moments.subtracted(x, y) if forget else moments.added(x, y)
-
-
-def _gaps(
-    found: Mapping[str, tuple[NDArray[Any], NDArray[np.bool_]]], heads: Mapping[str, Head]
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """The paper's h of each item and modality: the sum over bits of |Uᵀx|."""
-    gaps = [
-        np.abs(values[:, heads[name].n_targets :]).sum(axis=1)
-        for name, (values, _) in found.items()
-    ]
-    return np.column_stack(gaps), np.column_stack([present for _, present in found.values()])
-
 
 def _is_kernel(value: Any) -> bool:
     anchors, bandwidth = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
-    return (
-        isinstance(anchors, (int, np.integer))
-        and not isinstance(anchors, bool)
-        and anchors > 0
-        and POSITIVE.holds(bandwidth)
-    )
+    whole = isinstance(anchors, (int, np.integer)) and not isinstance(anchors, bool)
+    return whole and POSITIVE.holds(anchors) and POSITIVE.holds(bandwidth)

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from ..errors import StateError
 from ..learning.category_codes import Signs
@@ -19,7 +18,12 @@ from ..learning.moments import Moments
 
 Floats = NDArray[np.float64]
 
-_MOMENT_ARRAYS = ("x_sum", "y_sum", "xy", "yy")
+_BIT_NOISE = 0.1
+"""Share of a bit's variance that is taken to be noise: without it, few distinct codes leave
+the decoder free to put all its trust in few bits, which their signs alone cannot show."""
+
+_LEAST_RESPONSE = 0.05
+
 _HEAD_ARRAYS = ("matrix", "offset", "variances")
 
 
@@ -125,8 +129,17 @@ class Model:
         return mean, square - mean**2
 
     def solved_decoder(self) -> NDArray[np.float32]:
-        """Least squares of labels on the bits of the codes that the labels give."""
-        return self.code_moments.ridge(max(0.1 * self.code_moments.count, 1.0), center=False).weights.T.astype(np.float32)
+        """Least squares of labels on the bits of the codes that the labels give.
+
+        Least squares answers less to a rare category than to a common one. The response of
+        each category to its own items is brought half-way (in the logarithm) to 1.
+        """
+        sums = self.code_moments
+        noise = max(_BIT_NOISE * sums.count, 1.0)
+        weights = sums.ridge(noise, center=False).weights
+        own = np.einsum("ij,ij->j", weights, sums.xy) / np.maximum(sums.y_sum, 1.0)
+        decoder = weights / np.sqrt(np.maximum(own, _LEAST_RESPONSE))
+        return np.ascontiguousarray(decoder.T, dtype=np.float32)
 
     def to_state(self) -> dict[str, Any]:
         """A flat mapping of names to arrays and plain values."""
@@ -144,13 +157,13 @@ class Model:
             if name in self.kernels:
                 state[f"{place}.kernel.anchors"] = self.kernels[name].anchors.copy()
                 state[f"{place}.kernel.bandwidth"] = self.kernels[name].bandwidth
-            state.update(_packed(f"{place}.moments", self.moments[name]))
+            state.update(self.moments[name].to_state(f"{place}.moments"))
             head = self.heads[name]
             for field in _HEAD_ARRAYS:
                 state[f"{place}.head.{field}"] = getattr(head, field).copy()
             for field in ("n_targets", "leverage", "theta"):
                 state[f"{place}.head.{field}"] = getattr(head, field)
-        state.update(_packed("code_moments", self.code_moments))
+        state.update(self.code_moments.to_state("code_moments"))
         return state
 
     @classmethod
@@ -173,9 +186,10 @@ class Model:
                 signs=np.array(state["signs"], dtype=np.int8),
                 vectors=np.array(state["vectors"], dtype=np.float64),
                 moments={
-                    name: _unpacked(f"{place}.moments", state) for place, name in enumerate(names)
+                    name: Moments.from_state(f"{place}.moments", state)
+                    for place, name in enumerate(names)
                 },
-                code_moments=_unpacked("code_moments", state),
+                code_moments=Moments.from_state("code_moments", state),
                 heads={
                     name: Head(
                         **{
@@ -212,21 +226,3 @@ class Model:
         for what, (shape, wanted) in expected.items():
             if shape != wanted:
                 raise StateError(f"the state is not whole: {what} has shape {shape}, not {wanted}")
-
-
-def _packed(prefix: str, moments: Moments) -> dict[str, Any]:
-    triangle, _ = lapack.dtrttp(moments.xx, uplo="L")
-    arrays = {f"{prefix}.{name}": getattr(moments, name).copy() for name in _MOMENT_ARRAYS}
-    return {f"{prefix}.count": moments.count, f"{prefix}.xx": triangle, **arrays}
-
-
-def _unpacked(prefix: str, state: Mapping[str, Any]) -> Moments:
-    arrays = {
-        name: np.array(state[f"{prefix}.{name}"], dtype=np.float64) for name in _MOMENT_ARRAYS
-    }
-    width = len(arrays["x_sum"])
-    triangle = np.asarray(state[f"{prefix}.xx"], dtype=np.float64)
-    if triangle.shape != (width * (width + 1) // 2,):
-        raise ValueError(f"{prefix}.xx has shape {triangle.shape}")
-    square, _ = lapack.dtpttr(width, triangle, uplo="L")
-    return Moments(count=int(state[f"{prefix}.count"]), xx=np.asfortranarray(square), **arrays)

@@ -10,10 +10,12 @@ Three ways to make the rows of new categories:
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
-from ..errors import ParameterError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError, SemanticsError
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -94,6 +96,32 @@ def _improve_bit(column: Floats, error: Floats) -> int:
         error[worst, n_old + worst] = 0.0
         new[worst] = -sign
     return flips
+
+
+def checked_vectors(vectors: ArrayLike, names: Sequence[str], width: int) -> Floats:
+    """The vectors of category names, once they are known to be usable.
+
+    Parameters
+    ----------
+    width : int
+        What the vectors of earlier categories have; 0 where there are none.
+    """
+    checked = np.asarray(vectors, dtype=np.float64)
+    if checked.ndim != 2 or len(checked) != len(names):
+        raise SemanticsError(
+            f"semantics gave shape {checked.shape} for {len(names)} names: one row a name"
+        )
+    if width and checked.shape[1] != width:
+        raise SemanticsError(
+            f"semantics gave vectors of {checked.shape[1]} numbers, and earlier ones have {width}"
+        )
+    wrong = ~np.isfinite(checked).all(axis=1) | ~checked.any(axis=1)
+    if wrong.any():
+        raise SemanticsError(
+            f"the vector of {names[int(np.argmax(wrong))]!r} is zero or not finite: "
+            "give it another, or leave the category out"
+        )
+    return checked
 
 
 def semantic(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ViewError
+from . import modality_weights
 from .kernels import RBFKernel
 from .moments import Ridge
 from .views import Matrix, View, filled
+
+Floats = NDArray[np.float64]
 
 _BLOCK = 256
 """Rows that are multiplied at a time, always just as many.
@@ -42,12 +45,12 @@ class Head:
     matrix: NDArray[Any]
     offset: NDArray[Any]
     n_targets: int
-    variances: NDArray[np.float64]
+    variances: Floats
     leverage: float
     theta: float
 
     @classmethod
-    def of(cls, ridge: Ridge, extra: NDArray[np.float64] | None, count: int, dtype: type) -> Head:
+    def of(cls, ridge: Ridge, extra: Floats | None, count: int, dtype: type) -> Head:
         """The head that a ridge regression gives, with `extra` columns."""
         columns = ridge.weights if extra is None else np.hstack([ridge.weights, extra])
         offset = -(ridge.mean @ columns)
@@ -61,7 +64,7 @@ class Head:
             theta=ridge.theta,
         )
 
-    def variances_at(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def variances_at(self, values: NDArray[Any]) -> Floats:
         """Error variances at items, from outputs whose further columns are a leverage sketch.
 
         The variance of a ridge prediction grows with the item's leverage: how far the item
@@ -72,9 +75,11 @@ class Head:
         return np.asarray(self.variances * (own / (1.0 + self.leverage)))
 
 
-def outputs(
-    name: str, matrix: Matrix, head: Head, kernel: RBFKernel | None
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+Outputs: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
+"""A head's outputs for a view, one row an item, and which items have the modality."""
+
+
+def outputs(name: str, matrix: Matrix, head: Head, kernel: RBFKernel | None) -> Outputs:
     """A head's outputs for a view, and which items have the modality.
 
     Values are looked at only where the outputs are not finite: NaN and infinity cannot hide
@@ -100,6 +105,61 @@ def outputs(
             )
     found += head.offset
     return found, view.present
+
+
+def gaps(
+    found: Mapping[str, Outputs], heads: Mapping[str, Head]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The paper's h of each item and modality, Σ|Uᵀx|, and which are present."""
+    columns = [
+        np.abs(values[:, heads[name].n_targets :]).sum(axis=1)
+        for name, (values, _) in found.items()
+    ]
+    return np.column_stack(columns), np.column_stack([present for _, present in found.values()])
+
+
+def fused(
+    rule: str,
+    found: Mapping[str, Outputs],
+    heads: Mapping[str, Head],
+    *,
+    prior: tuple[Floats, Floats],
+    largest_gap: float,
+    mean: bool,
+) -> Floats:
+    """The targets as all modalities of an item together predict them.
+
+    Parameters
+    ----------
+    rule : {"precision", "published", "calibrated", "equal"}
+        As in `modality_weights`.
+    prior : mean and variance of the targets, for "precision"
+    largest_gap : float
+        For "calibrated".
+    mean : bool
+        Whether weights are scaled to a sum of 1.
+    """
+    predictions = [
+        np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
+        for name, (values, present) in found.items()
+    ]
+    if rule == "precision":
+        variances = [
+            np.where(present[:, None], heads[name].variances_at(values), np.inf)
+            for name, (values, present) in found.items()
+        ]
+        return modality_weights.precision_fusion(predictions, variances, *prior)[0]
+    present = np.column_stack([present for _, present in found.values()])
+    if rule == "equal":
+        weights = modality_weights.equal(present)
+    elif rule == "published":
+        weights = modality_weights.published(gaps(found, heads)[0], present)
+    else:
+        weights = modality_weights.calibrated(gaps(found, heads)[0], present, largest_gap)
+    if mean:
+        total = weights.sum(axis=1, keepdims=True)
+        weights = weights / np.where(total > 0, total, 1.0)
+    return np.asarray(sum(weights[:, [m]] * prediction for m, prediction in enumerate(predictions)))
 
 
 def in_blocks(function: Callable[[Any], NDArray[Any]], matrix: Matrix) -> NDArray[Any]:

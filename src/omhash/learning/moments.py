@@ -8,10 +8,10 @@ the stream, and float32 sums would lose just the digits that θ works on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _BLOCK_VALUES = 1 << 22  # values widened to float64 at a time: 32 MiB
 _PROBES = 32
+_ARRAYS = ("x_sum", "y_sum", "xy", "yy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,24 @@ class Moments:
         lower = np.tril(self.xx)
         return np.asarray(lower + np.tril(lower, -1).T)
 
+    def to_state(self, prefix: str) -> dict[str, Any]:
+        """Plain values and arrays under names that begin with `prefix`."""
+        triangle, _ = lapack.dtrttp(self.xx, uplo="L")
+        arrays = {f"{prefix}.{name}": getattr(self, name).copy() for name in _ARRAYS}
+        return {f"{prefix}.count": self.count, f"{prefix}.xx": triangle, **arrays}
+
+    @classmethod
+    def from_state(cls, prefix: str, state: Mapping[str, Any]) -> Self:
+        """What `to_state` wrote; a ValueError or KeyError where it is not whole."""
+        arrays = {name: np.array(state[f"{prefix}.{name}"], dtype=np.float64) for name in _ARRAYS}
+        width, n_targets = arrays["xy"].shape
+        triangle = np.asarray(state[f"{prefix}.xx"], dtype=np.float64)
+        shapes = (triangle.shape, *(arrays[name].shape for name in ("x_sum", "y_sum", "yy")))
+        if shapes != ((width * (width + 1) // 2,), (width,), (n_targets,), (n_targets,)):
+            raise ValueError(f"{prefix} has arrays of shapes {shapes}")
+        square, _ = lapack.dtpttr(width, triangle, uplo="L")
+        return cls(count=int(state[f"{prefix}.count"]), xx=np.asfortranarray(square), **arrays)
+
     def ridge(
         self, theta: float, *, center: bool, delta: float | None = None, sketch: int = 0
     ) -> Ridge:
@@ -166,7 +185,8 @@ class Moments:
             mean=mean,
             target_mean=target_mean,
             freedom=freedom,
-            variances=count * residual / left**2,
+            # Where nothing was learned, nothing is known of the error.
+            variances=count * residual / left**2 if self.count else np.full_like(spread, np.inf),
             auxiliary=auxiliary,
             sketch=np.asarray(leverage),
         )

@@ -11,6 +11,7 @@ _LOWEST, _HIGHEST = -12, 30  # steps: 1e-6 to 1e15
 
 _MOST_FREEDOM = 0.9  # coefficients an item: beyond it, cross-validation is 0 / 0
 _NEVER = 1e6
+_TINY = 1e-300
 
 
 def best_ridge(
@@ -18,10 +19,15 @@ def best_ridge(
 ) -> Ridge:
     """The ridge whose θ, a power of √10, has the least generalised cross-validation error.
 
-    The error is the geometric mean over targets, so that a rare category counts as much as
-    a common one. It has one valley as a rule, and the search walks down from `start`; the
-    valley depends on the sums alone, so forgetting items leads back to the θ of a model
-    that never saw them. Without a `start` it is the mean square of a feature, summed.
+    The error is the sum over targets. It has one valley as a rule, and the search walks down
+    from `start`; the valley depends on the statistics alone, so forgetting items leads back
+    to the θ of a model that never saw them.
+
+    Parameters
+    ----------
+    start : float, optional
+        Where the search begins, such as the θ before this round; without it, at the mean of
+        the features' sums of squares.
 
     Examples
     --------
@@ -31,8 +37,6 @@ def best_ridge(
     >>> round(best_ridge(Moments.zeros(20, 1).added(x, y), center=True).theta, 1)
     10.0
     """
-    occurring = moments.yy > 0
-    tiny = float(np.finfo(np.float64).tiny)
     tried: dict[int, Ridge] = {}
 
     def error(step: int) -> float:
@@ -42,10 +46,10 @@ def best_ridge(
         share = tried[step].freedom / max(moments.count, 1)
         if share > _MOST_FREEDOM:
             return _NEVER + share
-        return float(np.log(np.maximum(tried[step].variances[occurring], tiny)).mean())
+        return float(np.log(tried[step].variances.sum() + _TINY))
 
     if start is None:
-        start = max(float(np.trace(moments.xx)) / max(len(moments.xx), 1), tiny)
+        start = max(float(np.trace(moments.xx)) / len(moments.xx), _TINY)
     here = int(np.clip(round(_STEPS_PER_DECADE * np.log10(start)), _LOWEST, _HIGHEST))
     while True:
         around = [step for step in (here, here - 1, here + 1) if _LOWEST <= step <= _HIGHEST]

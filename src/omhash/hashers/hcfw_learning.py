@@ -1,0 +1,163 @@
+"""How HCFW learns a round: each step takes a model and gives the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ParameterError, ViewError
+from ..learning import category_codes as codes_of
+from ..learning.heads import Head, gaps, outputs
+from ..learning.kernels import RBFKernel
+from ..learning.labels import LabelMatrix
+from ..learning.moments import Moments
+from ..learning.regularisation import best_ridge
+from ..learning.views import View
+from .hcfw_model import Floats, Model
+
+if TYPE_CHECKING:
+    from .hcfw import HCFW
+
+_SKETCH = 16
+"""Columns of the leverage sketch: its error is then about a third of the leverage."""
+
+
+def _generator(settings: HCFW, model: Model, *purpose: int) -> Any:
+    if hasattr(settings.random_state, "standard_normal"):
+        return settings.random_state
+    return np.random.default_rng([model.seed, *purpose])
+
+
+def first_model(settings: HCFW, checked: Mapping[str, View]) -> Model:
+    """The model before it has learned the first round: widths, seed and kernels."""
+    model = Model.empty(
+        {name: int(view.matrix.shape[1]) for name, view in checked.items()},
+        settings.n_bits,
+        n_targets=settings.n_bits if settings.targets == "codes" else 0,
+        seed=settings.random_state
+        if isinstance(settings.random_state, (int, np.integer))
+        else int(np.random.SeedSequence().generate_state(1)[0]),
+    )
+    kernels = {}
+    for place, (name, wanted) in enumerate((settings.kernels or {}).items()):
+        if name not in checked:
+            raise ParameterError(f"kernels names {name!r}, and the views have no such modality")
+        anchors, bandwidth = wanted if isinstance(wanted, tuple) else (wanted, None)
+        view = checked[name]
+        if not view.present.any():
+            raise ViewError(
+                f"no item of the first round has modality {name!r}, whose kernel needs anchors"
+            )
+        kernels[name] = RBFKernel.drawn(
+            view.matrix[np.flatnonzero(view.present)],
+            anchors,
+            _generator(settings, model, 1, place),
+            bandwidth=bandwidth,
+        )
+    return model.with_kernels(kernels)
+
+
+def with_categories(settings: HCFW, model: Model, read: LabelMatrix) -> Model:
+    """Give the categories that are new in this round their codes."""
+    known = set(model.categories)
+    new = tuple(name for name in read.occurring() if name not in known)
+    if not new:
+        return model
+    names = model.categories + new
+    rng = _generator(settings, model, 0, len(model.categories))
+    vectors = model.vectors
+    if settings.category_codes == "semantic":
+        fresh = _vectors(settings, new, vectors)
+        vectors = vectors if len(vectors) else np.zeros((0, fresh.shape[1]))
+        signs = codes_of.semantic(model.signs, vectors, fresh, settings.n_bits, rng)
+        vectors = np.vstack([vectors, fresh])
+    elif settings.category_codes == "hadamard":
+        signs = codes_of.hadamard(len(known), len(new), settings.n_bits)
+    else:
+        labels = read.aligned(names)
+        counts = (labels[:, len(known) :].T @ labels).toarray()
+        totals = np.pad(model.code_moments.y_sum, (0, len(new))) + labels.sum(axis=0)
+        signs = codes_of.cooccurrence(model.signs, counts, totals, settings.n_bits, rng)
+    n_targets = settings.n_bits if settings.targets == "codes" else len(names)
+    return model.with_categories(names, np.vstack([model.signs, signs]), vectors, n_targets)
+
+
+def _vectors(settings: HCFW, names: tuple[str, ...], known: Floats) -> Floats:
+    if settings.semantics is None:
+        raise ParameterError(
+            'category_codes="semantic" needs semantics=, which gives names vectors: '
+            "see omhash.semantics"
+        )
+    return codes_of.checked_vectors(settings.semantics(names), names, known.shape[1])
+
+
+def with_items(
+    settings: HCFW, model: Model, checked: Mapping[str, View], read: LabelMatrix, *, forget: bool
+) -> Model:
+    """Add the labelled items to the statistics, or take them out."""
+    labelled = np.diff(read.matrix.indptr) > 0
+    labels = read.aligned(model.categories)
+    bits = model.sums_of(read)
+    moments = dict(model.moments)
+    for name, view in checked.items():
+        rows = np.flatnonzero(labelled & view.present)
+        matrix = view.matrix[rows] if len(rows) < len(labelled) else view.matrix
+        if name in model.kernels:
+            matrix = model.kernels[name](matrix)
+        targets = labels[rows] if settings.targets == "categories" else np.sign(bits[rows])
+        moments[name] = _changed(moments[name], matrix, targets, forget=forget)
+    rows = np.flatnonzero(labelled)
+    stored = np.where(bits[rows] > 0, 1.0, -1.0)
+    code_moments = _changed(model.code_moments, stored, labels[rows], forget=forget)
+    return replace(model, moments=moments, code_moments=code_moments)
+
+
+def with_heads(settings: HCFW, model: Model, checked: Mapping[str, View]) -> Model:
+    """Solve for the hash functions that the statistics now give."""
+    if not model.categories:
+        if model.heads:
+            return model
+        return model.with_random_heads(_generator(settings, model, 2))
+    heads = {
+        name: _head(settings, moments, model.heads.get(name))
+        for name, moments in model.moments.items()
+    }
+    model = replace(model, heads=heads, decoder=model.solved_decoder())
+    if settings.weights == "calibrated" and checked:
+        found = {
+            name: outputs(name, view.matrix, heads[name], model.kernels.get(name))
+            for name, view in checked.items()
+        }
+        own, present = gaps(found, heads)
+        model = replace(model, largest_gap=float(own[present].max(initial=0.0)))
+    return model
+
+
+def _head(settings: HCFW, moments: Moments, before: Head | None) -> Head:
+    center = settings.targets == "categories"
+    dtype = np.float64 if settings.authors_program else np.float32
+    sketch = _SKETCH if settings.weights == "precision" else 0
+    needs_u = settings.weights in ("published", "calibrated")
+    if settings.theta == "auto":
+        start = before.theta if before and before.theta else None
+        ridge = best_ridge(moments, center=center, start=start, sketch=sketch)
+        theta = ridge.theta
+    else:
+        theta = float(settings.theta)
+    if not needs_u:
+        if settings.theta != "auto":
+            ridge = moments.ridge(theta, center=center, sketch=sketch)
+        return Head.of(ridge, ridge.sketch, moments.count, dtype)
+    delta = settings.delta or theta
+    ridge = moments.ridge(theta, center=center, delta=delta)
+    extra = ridge.auxiliary
+    if settings.authors_program:
+        extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
+    return Head.of(ridge, extra, moments.count, dtype)
+
+
+def _changed(moments: Moments, x: Any, y: Any, *, forget: bool) -> Moments:
+    return moments.subtracted(x, y) if forget else moments.added(x, y)
