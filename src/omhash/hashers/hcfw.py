@@ -226,7 +226,7 @@ class HCFW(Hasher):
         if lacking.any():
             raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
         if not model.categories:
-            return np.sum([values for values, _ in found.values()], axis=0, dtype=np.float32)
+            return np.asarray(sum(values for values, _ in found.values()), dtype=np.float32)
         prediction = fused(
             self.weights,
             found,

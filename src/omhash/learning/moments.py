@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _BLOCK_VALUES = 1 << 22  # values widened to float64 at a time: 32 MiB
 _PROBES = 32
+_TINY = 1e-300
 _ARRAYS = ("x_sum", "y_sum", "xy", "yy")
 
 
@@ -166,7 +167,10 @@ class Moments:
             # moments, for the price of one triangular solve.
             probes = np.random.default_rng(0).integers(0, 2, (width, _PROBES)) * 2.0 - 1.0
             half = blas.dtrsm(1.0, factor, np.asfortranarray(probes), lower=0, trans_a=1)
-            freedom = float(width - theta * np.square(half).sum() / _PROBES)
+            inverse = np.square(half).sum() / _PROBES
+            whole = blas.dtrsm(1.0, factor, half, lower=0)
+            squared_inverse = np.square(whole).sum() / _PROBES
+            pull = blas.dtrsm(1.0, factor, weights, lower=0, trans_a=1)
             noise = np.random.default_rng(1).standard_normal((width, sketch))
             directions = np.asfortranarray(noise / np.sqrt(max(sketch, 1)))
             leverage = blas.dtrsm(1.0, factor, directions, lower=0)
@@ -175,10 +179,15 @@ class Moments:
             with self._factor(delta, center) as factor:
                 auxiliary = _solved(factor, theta * weights)
         count = max(self.count, 1)
+        freedom = float(width - theta * inverse)
         spread = self.yy / count - target_mean**2
         explained = np.einsum("ij,ij->j", weights, cross + theta * weights)
         residual = np.maximum(count * spread - explained, 0.0)
         left = max(count - freedom - center, 1e-3 * count)
+        # How the residual and the freedom change with theta.
+        more_residual = 2.0 * theta * np.square(pull).sum()
+        less_freedom = inverse - theta * squared_inverse
+        slope = more_residual / max(residual.sum(), _TINY) - 2.0 * less_freedom / left
         return Ridge(
             theta=theta,
             weights=weights,
@@ -187,6 +196,7 @@ class Moments:
             freedom=freedom,
             # Where nothing was learned, nothing is known of the error.
             variances=count * residual / left**2 if self.count else np.full_like(spread, np.inf),
+            slope=float(slope),
             auxiliary=auxiliary,
             sketch=np.asarray(leverage),
         )
@@ -249,6 +259,8 @@ class Ridge:
         Effective number of coefficients, the trace of the hat matrix.
     variances : array of shape (k,)
         Error variance of each target on items not learned, by generalised cross-validation.
+    slope : float
+        Derivative by theta of the logarithm of the total error variance.
     auxiliary : array of shape (d, k), or None
         The paper's U: the regression of what the weights leave over.
     sketch : array of shape (d, s)
@@ -262,6 +274,7 @@ class Ridge:
     target_mean: Floats
     freedom: float
     variances: Floats
+    slope: float
     auxiliary: Floats | None
     sketch: Floats
 

@@ -8,10 +8,7 @@ from .moments import Moments, Ridge
 
 _STEPS_PER_DECADE = 2
 _LOWEST, _HIGHEST = -12, 30  # steps: 1e-6 to 1e15
-
 _MOST_FREEDOM = 0.9  # coefficients an item: beyond it, cross-validation is 0 / 0
-_NEVER = 1e6
-_TINY = 1e-300
 
 
 def best_ridge(
@@ -19,9 +16,10 @@ def best_ridge(
 ) -> Ridge:
     """The ridge whose θ, a power of √10, has the least generalised cross-validation error.
 
-    The error is the sum over targets. It has one valley as a rule, and the search walks down
-    from `start`; the valley depends on the statistics alone, so forgetting items leads back
-    to the θ of a model that never saw them.
+    The error is the sum over targets. It has one valley as a rule, and the search walks
+    along its slope from `start` until two neighbours slope towards each other; the valley
+    depends on the statistics alone, so forgetting items leads back to the θ of a model
+    that never saw them.
 
     Parameters
     ----------
@@ -37,23 +35,29 @@ def best_ridge(
     >>> round(best_ridge(Moments.zeros(20, 1).added(x, y), center=True).theta, 1)
     10.0
     """
-    tried: dict[int, Ridge] = {}
-
-    def error(step: int) -> float:
-        if step not in tried:
-            theta = 10.0 ** (step / _STEPS_PER_DECADE)
-            tried[step] = moments.ridge(theta, center=center, sketch=sketch)
-        share = tried[step].freedom / max(moments.count, 1)
-        if share > _MOST_FREEDOM:
-            return _NEVER + share
-        return float(np.log(tried[step].variances.sum() + _TINY))
-
     if start is None:
-        start = max(float(np.trace(moments.xx)) / len(moments.xx), _TINY)
-    here = int(np.clip(round(_STEPS_PER_DECADE * np.log10(start)), _LOWEST, _HIGHEST))
+        start = max(float(np.trace(moments.xx)) / len(moments.xx), 10.0**_LOWEST)
+    step = int(np.clip(round(_STEPS_PER_DECADE * np.log10(start)), _LOWEST, _HIGHEST))
+    ridge = _at(moments, step, center, sketch)
     while True:
-        around = [step for step in (here, here - 1, here + 1) if _LOWEST <= step <= _HIGHEST]
-        best = min(around, key=error)
-        if best == here:
-            return tried[here]
-        here = best
+        upwards = _falls_upwards(ridge, moments.count)
+        step += 1 if upwards else -1
+        if not _LOWEST <= step <= _HIGHEST:
+            return ridge
+        neighbour = _at(moments, step, center, sketch)
+        if _falls_upwards(neighbour, moments.count) != upwards:
+            return min(ridge, neighbour, key=lambda found: _error(found, moments.count))
+        ridge = neighbour
+
+
+def _at(moments: Moments, step: int, center: bool, sketch: int) -> Ridge:
+    return moments.ridge(10.0 ** (step / _STEPS_PER_DECADE), center=center, sketch=sketch)
+
+
+def _falls_upwards(ridge: Ridge, count: int) -> bool:
+    """Whether a larger θ is better."""
+    return ridge.freedom > _MOST_FREEDOM * count or ridge.slope < 0
+
+
+def _error(ridge: Ridge, count: int) -> float:
+    return np.inf if ridge.freedom > _MOST_FREEDOM * count else float(ridge.variances.sum())

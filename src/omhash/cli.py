@@ -1,0 +1,270 @@
+"""The command `omhash`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import __version__, datasets, evaluation, semantics
+from .datasets import SCENARIOS, LabelledData
+from .errors import OmhashError, ParameterError, UnsupportedError
+from .evaluation import Run
+from .hashers.base import N_BITS, Hasher
+from .hashers.hcfw import HCFW
+
+Source: TypeAlias = Callable[[], semantics.Semantics]
+"""Gives the category vectors when a method asks for them."""
+
+METHODS: Mapping[str, Callable[[int, int, Source], Hasher]] = {
+    "hcfw": lambda n_bits, seed, _: HCFW(n_bits, random_state=seed),
+    "hcfw-published": lambda n_bits, seed, source: HCFW.published(
+        n_bits, semantics=source(), random_state=seed
+    ),
+}
+"""Each method's name, and its hasher for a number of bits, a seed and category vectors."""
+
+_PUBLISHED = "-published"
+_FIGURES = (".pdf", ".png", ".svg")
+
+# The first character keeps the lines as they are.
+_EXAMPLE = """\b
+Example:
+  omhash bench --data flowers.npz --scenario overlap --bits 32,64 \\
+    --method hcfw,hcfw-published --figure flowers.svg
+"""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def main() -> None:
+    """Run the command with the arguments of the process."""
+    app(prog_name="omhash")
+
+
+@contextmanager
+def _told_in_a_line() -> Iterator[None]:
+    """Show what stops a command as one line on stderr, and choose the exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise  # typer leaves quietly when nobody reads any more
+    except (OmhashError, OSError, MemoryError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        typer.echo(f"omhash: error: {message}", err=True)
+        raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"omhash {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def omhash(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Online multi-modal hashing: short codes learned from a stream."""
+
+
+@app.command(epilog=_EXAMPLE)
+@_told_in_a_line()
+def bench(
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH|synthetic",
+            help="A file of labelled data (.npz, .parquet, .jsonl, .mat), a folder with the "
+            "paper's MATLAB files, or generated data.",
+        ),
+    ] = "synthetic",
+    scenario: Annotated[
+        str, typer.Option(metavar="|".join(SCENARIOS), help="How the data come as a stream.")
+    ] = "iid",
+    method: Annotated[
+        str, typer.Option(metavar="NAMES", help=f"Methods, of: {', '.join(METHODS)}.")
+    ] = "hcfw",
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help=f"The paper's settings: --method NAME{_PUBLISHED} for each method."
+        ),
+    ] = False,
+    bits: Annotated[
+        str, typer.Option(metavar="NUMBERS", help=f"Code lengths, each {N_BITS.words}.")
+    ] = "32,64,96,128",
+    seeds: Annotated[
+        int,
+        typer.Option(min=1, help="Runs of each, with the seeds 0, 1, … for stream and method."),
+    ] = 3,
+    metric: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Measures beside map, such as map_ties,precision@50."),
+    ] = "",
+    round_size: Annotated[
+        int | None, typer.Option(help="Items learned in a round; iid only.")
+    ] = None,
+    queries: Annotated[int | None, typer.Option(help="Items asked; iid only.")] = None,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            help="word2vec or GloVe file with the vectors of the category names; without it, "
+            "those of the data or, if they have none, those that omhash ships."
+        ),
+    ] = None,
+    every_round: Annotated[
+        bool, typer.Option("--every-round", help="Show each round, not only the last.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all that was recorded, as JSON.")
+    ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help=f"Draw accuracy and seconds by round ({', '.join(_FIGURES)})."),
+    ] = None,
+) -> None:
+    """Run methods through a stream and show how well they find.
+
+    Prints mean ± deviation over the seeds for the last round: MAP by Hamming distance and
+    by asymmetric score, seconds, memory.
+    """
+    methods = _methods(method, published=published)
+    lengths = _bits(bits)
+    sizes = {"round_size": round_size, "n_queries": queries}
+    sizes = {name: size for name, size in sizes.items() if size is not None}
+    if scenario not in SCENARIOS:
+        raise ParameterError(f"--scenario: {scenario!r} is none of {', '.join(SCENARIOS)}")
+    if sizes and scenario != "iid":
+        raise ParameterError(
+            f"--round-size and --queries belong to iid: the categories decide in {scenario}"
+        )
+    if embeddings and not any(name.endswith(_PUBLISHED) for name in methods):
+        raise ParameterError("--embeddings is of use only with the paper's settings: --published")
+    if figure:
+        _check_figure(figure)
+    # Many categories and much noise: what is generated should not be found too easily.
+    items = (
+        datasets.synthetic.make(3000, 24, noise=2.0) if data == "synthetic" else datasets.load(data)
+    )
+    streams = [SCENARIOS[scenario](items, seed=seed, **sizes) for seed in range(seeds)]
+    source = cache(partial(_category_vectors, items, embeddings))
+    for name in methods:  # what is wrong with one is told before any has run
+        METHODS[name](lengths[0], 0, source).check_parameters()
+    metrics = list(dict.fromkeys(["map", *_names(metric)]))
+
+    runs: list[Run] = []
+    total = len(methods) * len(lengths) * sum(len(stream.rounds) for stream in streams)
+    shown = not as_json and sys.stderr.isatty()
+    try:
+        with _watched(runs, total, shown=shown) as after_round:
+            for name, n_bits, stream in product(methods, lengths, streams):
+                hasher = METHODS[name](n_bits, stream.seed, source)
+                evaluation.run(hasher, stream, method=name, metrics=metrics, progress=after_round)
+    except (KeyboardInterrupt, OmhashError, MemoryError):
+        if runs:
+            typer.echo("omhash: interrupted: results so far", err=True)
+            whole = [run for run in runs if len(run.rounds) == len(streams[run.seed].rounds)]
+            _report(whole or runs, as_json=as_json, every_round=every_round, figure=figure)
+        raise
+    _report(runs, as_json=as_json, every_round=every_round, figure=figure)
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between, none of them twice."""
+    return list(dict.fromkeys(name.strip() for name in text.split(","))) if text else []
+
+
+def _methods(text: str, *, published: bool) -> list[str]:
+    names = _names(text)
+    if published:
+        names = list(dict.fromkeys(name.removesuffix(_PUBLISHED) + _PUBLISHED for name in names))
+    unknown = [name for name in names if name not in METHODS]
+    if unknown or not names:
+        raise ParameterError(
+            f"--method: {(unknown or [text])[0]!r} is none of {', '.join(METHODS)}"
+        )
+    return names
+
+
+def _bits(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in _names(text)]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(N_BITS.holds, numbers)):
+        raise ParameterError(
+            f"--bits: each must be {N_BITS.words}, with commas between, like 32,64; not {text!r}"
+        )
+    return numbers
+
+
+def _check_figure(path: Path) -> None:
+    """Refuse before a long run what could not be drawn after it."""
+    if path.suffix.lower() not in _FIGURES:
+        raise ParameterError(f"--figure: {path}: its name must end in {', '.join(_FIGURES)}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ParameterError(
+            f"--figure: {path}: cannot be written; check the folder and its rights"
+        )
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UnsupportedError(
+            "--figure: needs matplotlib, which is not installed: "
+            "python -m pip install 'omhash[plots]'"
+        )
+
+
+def _category_vectors(data: LabelledData, embeddings: Path | None) -> semantics.Semantics:
+    if embeddings:
+        return semantics.from_file(embeddings, data.categories)
+    if data.category_vectors is not None:
+        return semantics.from_array(data.categories, data.category_vectors)
+    return semantics.embedded()
+
+
+@contextmanager
+def _watched(runs: list[Run], total: int, *, shown: bool) -> Iterator[Callable[[Run], None]]:
+    """Keep every run from its first round on, and show the rounds in a bar."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        bar = progress.add_task("first round", total=total)
+
+        def after_round(run: Run) -> None:
+            if len(run.rounds) == 1:
+                runs.append(run)
+            found = f"MAP {run.rounds[-1].hamming['map']:.3f}"
+            told = f"{run.method}, {run.n_bits} bits, seed {run.seed}: {found}"
+            progress.update(bar, advance=1, description=told)
+
+        yield after_round
+
+
+def _report(runs: list[Run], *, as_json: bool, every_round: bool, figure: Path | None) -> None:
+    text = evaluation.to_json(runs) if as_json else evaluation.table(runs, every_round=every_round)
+    # A name may hold what neither the terminal's encoding nor UTF-8 can say.
+    typer.echo(text.encode(errors="backslashreplace"))
+    if figure:
+        evaluation.figure(runs, figure)
