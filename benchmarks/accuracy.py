@@ -23,8 +23,8 @@ Make = Callable[[int, int], HCFW]
 
 def settings(semantics: Semantics) -> dict[str, Make]:
     """From the paper's settings to the default, and the default with one part taken away."""
-    paper = {"category_codes": "semantic", "semantics": semantics, "targets": "codes"}
-    steps = {
+    paper: dict[str, object] = {"category_codes": "semantic", "semantics": semantics, "targets": "codes"}
+    steps: dict[str, dict[str, object]] = {
         "published": {**paper, "weights": "published", "theta": 1.0, "delta": 1.0},
         "+ θ from the stream": {**paper, "weights": "published"},
         "+ precision weights": paper,

@@ -1,0 +1,150 @@
+"""HCFW to the letter: against recorded runs of the authors' own program."""
+
+import numpy as np
+import pytest
+
+from omhash.codes import unpack
+from omhash.evaluation import HammingRanking, mean_average_precision
+from omhash.hashers.hcfw import HCFW
+
+
+class RecordedDraws:
+    """A source of random numbers that gives the recorded ones, in their order."""
+
+    def __init__(self, draws):
+        self.draws = list(draws)
+
+    def standard_normal(self, shape):
+        draw = self.draws.pop(0)
+        assert draw.shape == shape
+        return draw
+
+
+class AuthorsRanking(HammingRanking):
+    """Distances as the authors' program looks them up.
+
+    Its table of bit counts is read at ``byte + 1`` in 8-bit arithmetic, which ends at 255:
+    a byte that differs in all its eight bits counts as seven.
+    """
+
+    def __init__(self, queries, database):
+        super().__init__(queries, database)
+        self.opposite = queries[:, None] ^ database == 255
+
+    def levels(self, queries):
+        return self.distances(queries) - self.opposite[queries].sum(axis=2, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def items(shared):
+    with np.load(shared / "reference" / "input.npz", allow_pickle=False) as recorded:
+        return dict(recorded)
+
+
+def replayed(shared, items, run):
+    """A hasher after each round of a recorded run, with the rows and columns of the round."""
+    with np.load(shared / "reference" / f"{run}.npz", allow_pickle=False) as recorded:
+        record = dict(recorded)
+    names = items["category_names"].tolist()
+    vectors = dict(zip(names, items["vectors"], strict=True))
+    hasher = HCFW.published(
+        16,
+        semantics=lambda new: np.array([vectors[name] for name in new]),
+        random_state=RecordedDraws(
+            draw for key, draw in sorted(record.items()) if key.startswith("draw") and draw.shape[1]
+        ),
+        authors_program=True,
+    )
+    seen = []
+    for number in (1, 2, 3):
+        result = {
+            key.removeprefix(f"round{number}_"): value
+            for key, value in record.items()
+            if key.startswith(f"round{number}_")
+        }
+        result["map"] = record["map_per_round"][number - 1]
+        result.setdefault("query_index", record.get("query_index"))
+        columns, rows = result["category_index"], result["train_index"]
+        result["names"] = [names[column] for column in columns]
+        views = {"image": items["image"][rows], "text": items["text"][rows]}
+        hasher.partial_fit(
+            views, items["labels"][np.ix_(rows, columns)], categories=result["names"]
+        )
+        seen.extend(rows.tolist())
+        result["seen"] = list(seen)
+        yield hasher, result
+
+
+RUNS = pytest.mark.parametrize("run", ["hcfw_iid", "hcfw_inc"])
+
+
+def queries_of(items, result):
+    rows = result["query_index"]
+    return {"image": items["image"][rows], "text": items["text"][rows]}
+
+
+def stored_codes(hasher, items, result):
+    """Codes and labels of all items so far, old rounds first, as the program stacks them."""
+    labels = items["labels"][np.ix_(result["seen"], result["category_index"])]
+    return hasher.label_codes(labels, categories=result["names"]), labels
+
+
+@RUNS
+def test_category_codes_are_the_recorded_ones(shared, items, run):
+    for hasher, result in replayed(shared, items, run):
+        codes = dict(zip(hasher.categories_, unpack(hasher.category_codes_), strict=True))
+        # The program puts new categories first, and this library puts them last.
+        assert np.array_equal([codes[name] for name in result["names"]], result["B_c"].T)
+
+
+@RUNS
+def test_item_codes_are_the_recorded_ones(shared, items, run):
+    for hasher, result in replayed(shared, items, run):
+        codes, _ = stored_codes(hasher, items, result)
+
+        assert np.array_equal(codes, np.packbits(result["B"] > 0, axis=1))
+
+
+@RUNS
+@pytest.mark.parametrize(("modality", "number"), [("image", 1), ("text", 2)])
+def test_w_and_u_are_the_recorded_ones(shared, items, run, modality, number):
+    for hasher, result in replayed(shared, items, run):
+        functions = hasher.hash_functions_[modality]
+        w, u = functions[:, :16], functions[:, 16:]
+
+        assert functions.dtype == np.float64
+        for found, wanted in ((w.T, result[f"W{number}"]), (u, result[f"U{number}"])):
+            assert np.abs(found - wanted).max() <= 1e-8 * np.abs(wanted).max()
+
+
+@RUNS
+def test_query_codes_are_the_recorded_ones(shared, items, run):
+    for hasher, result in replayed(shared, items, run):
+        codes = hasher.encode(queries_of(items, result))
+        recorded = np.unpackbits(result["XQuery_B"], axis=1, bitorder="little")
+
+        assert np.array_equal(codes, np.packbits(recorded, axis=1))
+
+
+def maps(shared, items, run, ranking):
+    """Our MAP and the recorded one, of each round."""
+    for hasher, result in replayed(shared, items, run):
+        database, stored = stored_codes(hasher, items, result)
+        asked = items["labels"][np.ix_(result["query_index"], result["category_index"])]
+        queries = hasher.encode(queries_of(items, result))
+        found = mean_average_precision(ranking(queries, database), asked, stored)
+        yield found, float(result["map"])
+
+
+@RUNS
+def test_map_is_the_recorded_one(shared, items, run):
+    for found, recorded in maps(shared, items, run, AuthorsRanking):
+        assert found == pytest.approx(recorded, abs=1e-9)
+
+
+@RUNS
+def test_map_by_true_distances_is_the_recorded_one_but_for_the_slip_of_the_table(
+    shared, items, run
+):
+    for found, recorded in maps(shared, items, run, HammingRanking):
+        assert found == pytest.approx(recorded, abs=2e-6)
