@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from strategies import code_bytes, codes
 
 from omhash.codes import distinct, hamming, pack, unpack
 from omhash.errors import InputError
+from strategies import code_bytes, codes
 
 
 def plain_bits(code):
