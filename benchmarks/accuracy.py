@@ -23,7 +23,11 @@ Make = Callable[[int, int], HCFW]
 
 def settings(semantics: Semantics) -> dict[str, Make]:
     """From the paper's settings to the default, and the default with one part taken away."""
-    paper: dict[str, object] = {"category_codes": "semantic", "semantics": semantics, "targets": "codes"}
+    paper: dict[str, object] = {
+        "category_codes": "semantic",
+        "semantics": semantics,
+        "targets": "codes",
+    }
     steps: dict[str, dict[str, object]] = {
         "published": {**paper, "weights": "published", "theta": 1.0, "delta": 1.0},
         "+ θ from the stream": {**paper, "weights": "published"},

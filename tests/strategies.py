@@ -1,9 +1,14 @@
 """Hypothesis strategies for what omhash takes: codes, views, labels."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from scipy import sparse
+
+# A busy machine is no failure.
+settings.register_profile("omhash", deadline=None)
+settings.load_profile("omhash")
 
 NAMES = ("ant", "bee", "cat", "dog", "eel")
 

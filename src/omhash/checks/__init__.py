@@ -2,9 +2,9 @@
 
 Each check is a plain function that takes an unfitted hasher, works on clones of it, and
 raises AssertionError with the promise that was broken. `check_hasher` runs them all;
-`yield_checks` hands them out one by one, for a test that is parametrised over them::
+`CHECKS` holds them one by one, for a test that is parametrised over them::
 
-    @pytest.mark.parametrize("check", yield_checks(), ids=lambda check: check.__name__)
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_my_hasher(check):
         check(MyHasher(n_bits=32))
 
@@ -14,7 +14,7 @@ categories called "category 0" to "category 7". Only the contract is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from ..hashers.base import Hasher
@@ -50,6 +50,7 @@ from ._state import (
 )
 
 __all__ = [
+    "CHECKS",
     "check_bad_labels",
     "check_bad_views",
     "check_batch_independence",
@@ -77,12 +78,11 @@ __all__ = [
     "check_state_round_trip",
     "check_unlabelled_items",
     "check_unlabelled_start",
-    "yield_checks",
 ]
 
 Check: TypeAlias = Callable[[Hasher], None]
 
-_CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[Check, ...] = (
     check_outputs,
     check_item_codes,
     check_batch_independence,
@@ -110,17 +110,7 @@ _CHECKS: tuple[Check, ...] = (
     check_bad_views,
     check_bad_labels,
 )
-
-
-def yield_checks() -> Iterator[Check]:
-    """Every check, in the order in which `check_hasher` runs them.
-
-    Examples
-    --------
-    >>> [check.__name__ for check in yield_checks()][:2]
-    ['check_outputs', 'check_item_codes']
-    """
-    yield from _CHECKS
+"""Every check, in the order in which `check_hasher` runs them."""
 
 
 def check_hasher(hasher: Hasher) -> None:
@@ -133,6 +123,11 @@ def check_hasher(hasher: Hasher) -> None:
         true, what its method cannot promise: `depends_on_batch` (an item's code depends on
         its batch), `depends_on_rounds` (the same items in other rounds give another model),
         `recodes_database` (items are always stored under the code of `encode`).
+
+    Examples
+    --------
+    >>> from omhash import HCFW
+    >>> check_seed(HCFW(n_bits=16))
     """
-    for check in yield_checks():
+    for check in CHECKS:
         check(hasher)

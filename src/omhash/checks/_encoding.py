@@ -126,7 +126,7 @@ def check_no_rows(hasher: Hasher) -> None:
 def check_not_fitted(hasher: Hasher) -> None:
     """Before the first round every question is answered by NotFittedError."""
     items = known_items(5)
-    questions = {
+    questions: dict[str, Callable[[Hasher], Any]] = {
         "project": lambda model: model.project(items.views),
         "encode": lambda model: model.encode(items.views),
         "label_codes": lambda model: model.label_codes(items.labels),

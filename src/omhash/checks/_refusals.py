@@ -47,14 +47,14 @@ def check_bad_views(hasher: Hasher) -> None:
         "no views": {},
         "a matrix in place of a mapping": image,
     }
+    model = learned(hasher)
     for what, views in {**cases, **malformed}.items():
-        model = learned(hasher)
         with refused(model, ViewError, f"learning {what}"):
             model.partial_fit(views, items.labels)
         with refused(model, ViewError, f"encoding {what}"):
             model.encode(views)
+    model = fresh(hasher)
     for what, views in malformed.items():
-        model = fresh(hasher)
         with refused(model, ViewError, f"a first round with {what}"):
             model.partial_fit(views, items.labels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ class Sample:
     labels: list[list[str]]
 
     def __getitem__(self, rows: slice | list[int] | NDArray[Any]) -> Sample:
+        """Copies of some items."""
         chosen = np.arange(len(self.labels))[rows]
         return Sample(
             {name: view[chosen] for name, view in self.views.items()},
-            [self.labels[row] for row in chosen],
+            [list(self.labels[row]) for row in chosen],
         )
 
     def only(self, *modalities: str) -> dict[str, NDArray[Any]]:
@@ -67,6 +69,7 @@ def learned(hasher: Hasher, *samples: Sample) -> Hasher:
     return twin
 
 
+@cache
 def _items(n_items: int, seed: int) -> Sample:
     data = synthetic.make(3 * n_items, _OLD + _NEW, modalities=MODALITIES, noise=0.5, seed=seed)
     views = {name: np.round(4.0 * np.asarray(view)) / 4.0 for name, view in data.views.items()}
