@@ -158,8 +158,8 @@ def two_modalities():
     """Two heads of two targets and two further columns, and outputs for three items."""
     nothing = np.zeros(4)
     heads = {
-        name: Head(np.zeros((1, 4)), nothing, 2, np.array(variances), 0.5, 1.0)
-        for name, variances in (("a", [0.1, 0.2]), ("b", [0.3, 0.1]))
+        name: Head(np.zeros((1, 4)), nothing, 2, np.array(variances), 0.5, 1.0, gap)
+        for name, variances, gap in (("a", [0.1, 0.2], 1.0), ("b", [0.3, 0.1], 0.5))
     }
     a = np.array([[1.0, 2.0, 0.5, -0.5], [0.0, 1.0, 2.0, 0.0], [3.0, 1.0, 0.0, 1.0]])
     b = np.array([[2.0, 0.0, 1.0, 2.0], [1.0, 1.0, -1.0, 0.0], [9.0, 9.0, 9.0, 9.0]])
@@ -192,7 +192,7 @@ def test_fused_targets_are_weighted_sums_or_means(two_modalities, rule, mean):
         wanted /= weights.sum(axis=1, keepdims=True)
     prior = np.zeros(2), np.ones(2)
 
-    values = fused(rule, found, heads, prior=prior, largest_gap=5.0, mean=mean)
+    values = fused(rule, found, heads, prior=prior, mean=mean)
 
     assert np.allclose(values, wanted)
 
@@ -202,7 +202,7 @@ def test_a_mean_with_no_weight_at_all_is_zero(two_modalities):
     one = {"b": (found["b"][0][:1], found["b"][1][:1])}
     prior = np.zeros(2), np.ones(2)
 
-    values = fused("published", one, heads, prior=prior, largest_gap=0.0, mean=True)
+    values = fused("published", one, heads, prior=prior, mean=True)
 
     assert values.tolist() == [[0, 0]]
 
@@ -220,7 +220,7 @@ def test_fusion_by_precision_uses_each_items_own_variances(two_modalities):
                 evidence = evidence + values[item, :2] / own - mean / spread
         wanted[item] = evidence / precision
 
-    values = fused("precision", found, heads, prior=(mean, spread), largest_gap=0.0, mean=False)
+    values = fused("precision", found, heads, prior=(mean, spread), mean=False)
 
     assert np.allclose(values, wanted)
 

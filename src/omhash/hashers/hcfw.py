@@ -12,12 +12,13 @@ from ..codes import Codes, pack
 from ..errors import (
     LabelError,
     NotFittedError,
+    ParameterError,
     StateError,
     ViewError,
 )
 from ..learning.heads import Outputs, fused, in_blocks, outputs
 from ..learning.labels import LabelMatrix, Labels, label_matrix
-from ..learning.views import View, Views, filled, n_rows, shaped_views
+from ..learning.views import Matrix, View, Views, filled, n_rows, shaped_views
 from .base import (
     BOOLEAN,
     CALLABLE,
@@ -161,6 +162,20 @@ class HCFW(Hasher):
         )
 
     @property
+    def depends_on_batch(self) -> bool:
+        """Whether an item's code depends on its batch: with the paper's weights."""
+        return self.weights == "published"
+
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` where parameters are wrong or do not go together."""
+        super().check_parameters()
+        if self.authors_program and (self.targets, self.weights) != ("codes", "published"):
+            raise ParameterError(
+                'authors_program=True goes with targets="codes" and weights="published": '
+                "use HCFW.published(..., authors_program=True)"
+            )
+
+    @property
     def modalities_(self) -> dict[str, int]:
         """The width of each modality's views."""
         return dict(self._learned.modalities)
@@ -195,7 +210,7 @@ class HCFW(Hasher):
         model = known or first_model(self, checked)
         model = with_categories(self, model, read)
         model = with_items(self, model, checked, read, forget=False)
-        self._model = with_heads(self, model, checked)
+        self._model = with_heads(self, model)
         return self
 
     def forget(
@@ -211,18 +226,24 @@ class HCFW(Hasher):
         checked, read = self._read(views, labels, categories, known)
         self._refuse_unknown(read)
         model = with_items(self, known, checked, read, forget=True)
-        self._model = with_heads(self, model, {})
+        self._model = with_heads(self, model)
         return self
 
     def project(self, views: Views) -> NDArray[np.float32]:
         """Fused real values, shape (n, n_bits), whose signs are the codes."""
+        matrices = shaped_views(views, self._learned.modalities)
+        return self._projected(matrices, np.ones(n_rows(matrices), dtype=bool))
+
+    def _projected(
+        self, matrices: Mapping[str, Matrix], wanted: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Projections of all items; those that are wanted must have a modality."""
         model = self._learned
-        matrices = shaped_views(views, model.modalities)
         found: dict[str, Outputs] = {
             name: outputs(name, matrix, model.heads[name], model.kernels.get(name))
             for name, matrix in matrices.items()
         }
-        lacking = ~np.logical_or.reduce([present for _, present in found.values()])
+        lacking = wanted & ~np.logical_or.reduce([present for _, present in found.values()])
         if lacking.any():
             raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
         if not model.categories:
@@ -232,7 +253,6 @@ class HCFW(Hasher):
             found,
             model.heads,
             prior=model.prior(codes=self.targets == "codes"),
-            largest_gap=model.largest_gap,
             mean=self.targets == "categories",
         )
         if self.targets == "codes":
@@ -245,8 +265,7 @@ class HCFW(Hasher):
 
         A tie is bit 0.
         """
-        count = labels.shape[0] if hasattr(labels, "shape") else len(labels)
-        read = label_matrix(labels, count, categories=categories)
+        read = label_matrix(labels, categories=categories)
         self._refuse_unknown(read)
         signs = self._learned.sums_of(read)
         bare = np.diff(read.matrix.indptr) == 0
@@ -268,16 +287,16 @@ class HCFW(Hasher):
         read = label_matrix(labels, n_rows(matrices), categories=categories)
         self._refuse_unknown(read)
         codes = pack(self._learned.sums_of(read))
-        bare = np.flatnonzero(np.diff(read.matrix.indptr) == 0)
-        if len(bare):
-            codes[bare] = self.encode({name: matrix[bare] for name, matrix in matrices.items()})
+        bare = np.diff(read.matrix.indptr) == 0
+        if bare.any():
+            codes[bare] = pack(self._projected(matrices, bare))[bare]
         return codes
 
     def get_state(self) -> State:
         """All that was learned, as arrays and plain values."""
         return {
             "hasher": "HCFW",
-            "n_bits": self.n_bits,
+            "n_bits": int(self.n_bits),
             "targets": self.targets,
             **self._learned.to_state(),
         }

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import ParameterError, ViewError
 from ..learning import category_codes as codes_of
-from ..learning.heads import Head, gaps, outputs
+from ..learning.heads import Head
 from ..learning.kernels import RBFKernel
 from ..learning.labels import LabelMatrix
 from ..learning.moments import Moments
-from ..learning.regularisation import best_ridge
+from ..learning.regularisation import best_theta
 from ..learning.views import View
 from .hcfw_model import Floats, Model
 
@@ -115,48 +115,33 @@ def with_items(
     return replace(model, moments=moments, code_moments=code_moments)
 
 
-def with_heads(settings: HCFW, model: Model, checked: Mapping[str, View]) -> Model:
+def with_heads(settings: HCFW, model: Model) -> Model:
     """Solve for the hash functions that the statistics now give."""
     if not model.categories:
         if model.heads:
             return model
         return model.with_random_heads(_generator(settings, model, 2))
-    heads = {
-        name: _head(settings, moments, model.heads.get(name))
-        for name, moments in model.moments.items()
-    }
-    model = replace(model, heads=heads, decoder=model.solved_decoder())
-    if settings.weights == "calibrated" and checked:
-        found = {
-            name: outputs(name, view.matrix, heads[name], model.kernels.get(name))
-            for name, view in checked.items()
-        }
-        own, present = gaps(found, heads)
-        model = replace(model, largest_gap=float(own[present].max(initial=0.0)))
-    return model
+    heads = {name: _head(settings, moments) for name, moments in model.moments.items()}
+    return replace(model, heads=heads, decoder=model.solved_decoder())
 
 
-def _head(settings: HCFW, moments: Moments, before: Head | None) -> Head:
+def _head(settings: HCFW, moments: Moments) -> Head:
     center = settings.targets == "categories"
-    dtype = np.float64 if settings.authors_program else np.float32
-    sketch = _SKETCH if settings.weights == "precision" else 0
-    needs_u = settings.weights in ("published", "calibrated")
-    if settings.theta == "auto":
-        start = before.theta if before and before.theta else None
-        ridge = best_ridge(moments, center=center, start=start, sketch=sketch)
-        theta = ridge.theta
+    theta = settings.theta
+    theta = best_theta(moments, center=center) if theta == "auto" else float(theta)
+    if settings.weights in ("published", "calibrated"):
+        ridge = moments.ridge(theta, center=center, delta=settings.delta or theta)
+        extra = ridge.auxiliary
     else:
-        theta = float(settings.theta)
-    if not needs_u:
-        if settings.theta != "auto":
-            ridge = moments.ridge(theta, center=center, sketch=sketch)
-        return Head.of(ridge, ridge.sketch, moments.count, dtype)
+        ridge = moments.ridge(
+            theta, center=center, sketch=_SKETCH if settings.weights == "precision" else 0
+        )
+        extra = ridge.sketch
+    if not settings.authors_program:
+        return Head.of(ridge, extra, moments.count, np.float32)
     delta = settings.delta or theta
-    ridge = moments.ridge(theta, center=center, delta=delta)
-    extra = ridge.auxiliary
-    if settings.authors_program:
-        extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
-    return Head.of(ridge, extra, moments.count, dtype)
+    extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
+    return Head.of(ridge, extra, moments.count, np.float64)
 
 
 def _changed(moments: Moments, x: Any, y: Any, *, forget: bool) -> Moments:

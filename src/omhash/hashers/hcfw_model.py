@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import StateError
 from ..learning.category_codes import Signs
-from ..learning.heads import Head
+from ..learning.heads import Head, numbers
 from ..learning.kernels import RBFKernel
 from ..learning.labels import LabelMatrix
 from ..learning.moments import Moments
@@ -23,8 +23,6 @@ _BIT_NOISE = 0.1
 the decoder free to put all its trust in few bits, which their signs alone cannot show."""
 
 _LEAST_RESPONSE = 0.05
-
-_HEAD_ARRAYS = ("matrix", "offset", "variances")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +48,6 @@ class Model:
     decoder : array of float32, shape (n_categories, n_bits)
         Takes category scores to the projection whose product with an item's bits comes
         closest to the scores of the item's own categories.
-    largest_gap : float
-        The paper's h_max, over the items of the last round.
     """
 
     seed: int
@@ -64,7 +60,6 @@ class Model:
     code_moments: Moments
     heads: dict[str, Head]
     decoder: NDArray[np.float32]
-    largest_gap: float
 
     @classmethod
     def empty(
@@ -82,7 +77,6 @@ class Model:
             code_moments=Moments.zeros(n_bits, 0),
             heads={},
             decoder=np.zeros((0, n_bits), dtype=np.float32),
-            largest_gap=0.0,
         )
 
     def with_kernels(self, kernels: dict[str, RBFKernel]) -> Self:
@@ -151,18 +145,13 @@ class Model:
             "signs": self.signs.copy(),
             "vectors": self.vectors.copy(),
             "decoder": self.decoder.copy(),
-            "largest_gap": self.largest_gap,
         }
         for place, name in enumerate(self.modalities):
             if name in self.kernels:
                 state[f"{place}.kernel.anchors"] = self.kernels[name].anchors.copy()
                 state[f"{place}.kernel.bandwidth"] = self.kernels[name].bandwidth
             state.update(self.moments[name].to_state(f"{place}.moments"))
-            head = self.heads[name]
-            for field in _HEAD_ARRAYS:
-                state[f"{place}.head.{field}"] = getattr(head, field).copy()
-            for field in ("n_targets", "leverage", "theta"):
-                state[f"{place}.head.{field}"] = getattr(head, field)
+            state.update(self.heads[name].to_state(f"{place}.head"))
         state.update(self.code_moments.to_state("code_moments"))
         return state
 
@@ -176,7 +165,7 @@ class Model:
                 modalities=dict(zip(names, map(int, state["widths"]), strict=True)),
                 kernels={
                     name: RBFKernel(
-                        np.array(state[f"{place}.kernel.anchors"]),
+                        numbers(state, f"{place}.kernel.anchors"),
                         float(state[f"{place}.kernel.bandwidth"]),
                     )
                     for place, name in enumerate(names)
@@ -191,19 +180,10 @@ class Model:
                 },
                 code_moments=Moments.from_state("code_moments", state),
                 heads={
-                    name: Head(
-                        **{
-                            field: np.array(state[f"{place}.head.{field}"])
-                            for field in _HEAD_ARRAYS
-                        },
-                        n_targets=int(state[f"{place}.head.n_targets"]),
-                        leverage=float(state[f"{place}.head.leverage"]),
-                        theta=float(state[f"{place}.head.theta"]),
-                    )
+                    name: Head.from_state(f"{place}.head", state)
                     for place, name in enumerate(names)
                 },
                 decoder=np.array(state["decoder"], dtype=np.float32),
-                largest_gap=float(state["largest_gap"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StateError(f"the state is not whole: {error}") from None
@@ -212,17 +192,21 @@ class Model:
 
     def _check_shapes(self, n_bits: int) -> None:
         count = len(self.categories)
-        expected = {
+        expected: dict[str, tuple[Any, Any]] = {
             "signs": (self.signs.shape, (count, n_bits)),
             "decoder": (self.decoder.shape, (count, n_bits)),
+            "vectors": (len(self.vectors), count if self.vectors.size else 0),
             "code_moments": (self.code_moments.xy.shape, (n_bits, count)),
         }
         for name, width in self.modalities.items():
             kernel = self.kernels.get(name)
             features = len(kernel.anchors) if kernel else width
+            if kernel:
+                expected[f"anchors of {name}"] = (kernel.anchors.shape, (features, width))
             expected[f"moments of {name}"] = (self.moments[name].xx.shape, (features, features))
             head = self.heads[name]
             expected[f"head of {name}"] = (head.matrix.shape, (features, len(head.offset)))
+            expected[f"variances of {name}"] = (head.variances.shape, (head.n_targets,))
         for what, (shape, wanted) in expected.items():
             if shape != wanted:
                 raise StateError(f"the state is not whole: {what} has shape {shape}, not {wanted}")

@@ -106,7 +106,10 @@ def checked_vectors(vectors: ArrayLike, names: Sequence[str], width: int) -> Flo
     width : int
         What the vectors of earlier categories have; 0 where there are none.
     """
-    checked = np.asarray(vectors, dtype=np.float64)
+    try:
+        checked = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise SemanticsError(f"semantics gave no matrix of numbers: {error}") from None
     if checked.ndim != 2 or len(checked) != len(names):
         raise SemanticsError(
             f"semantics gave shape {checked.shape} for {len(names)} names: one row a name"
@@ -171,7 +174,7 @@ def hadamard(n_old: int, n_new: int, n_bits: int) -> Signs:
     >>> hadamard(1, 1, 8)
     array([[ 1, -1,  1, -1,  1, -1,  1, -1]], dtype=int8)
     """
-    bits = max(n_bits - 1, 1).bit_length()
+    bits = int(max(n_bits - 1, 1)).bit_length()
     if n_old + n_new > 1 << 30:
         raise ParameterError("Hadamard codes are defined for 2^30 categories, not more")
     high = np.random.default_rng(0).integers(0, 1 << (30 - bits), n_bits, dtype=np.int64)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..errors import ViewError
 from . import modality_weights
@@ -25,6 +26,14 @@ one padded, make a row's result the same bits in every batch.
 """
 
 
+_LARGEST_GAP = 5.0
+"""The largest h of a batch, in root mean squares of h: about that of a thousand items."""
+
+
+_ARRAYS = ("matrix", "offset", "variances")
+_NUMBERS = ("n_targets", "leverage", "theta", "gap")
+
+
 @dataclass(frozen=True, eq=False)
 class Head:
     """Outputs of one modality: ``x @ matrix + offset``.
@@ -40,6 +49,8 @@ class Head:
         The ordinary leverage.
     theta : float
         The penalty that was used.
+    gap : float
+        The paper's h of an ordinary item; 0 where the columns do not tell it.
     """
 
     matrix: NDArray[Any]
@@ -48,6 +59,7 @@ class Head:
     variances: Floats
     leverage: float
     theta: float
+    gap: float = 0.0
 
     @classmethod
     def of(cls, ridge: Ridge, extra: Floats | None, count: int, dtype: type) -> Head:
@@ -62,7 +74,20 @@ class Head:
             variances=ridge.variances,
             leverage=ridge.freedom / max(count, 1),
             theta=ridge.theta,
+            gap=ridge.gap,
         )
+
+    def to_state(self, prefix: str) -> dict[str, Any]:
+        """Plain values and arrays under names that begin with `prefix`."""
+        arrays = {f"{prefix}.{name}": getattr(self, name).copy() for name in _ARRAYS}
+        return arrays | {f"{prefix}.{name}": getattr(self, name) for name in _NUMBERS}
+
+    @classmethod
+    def from_state(cls, prefix: str, state: Mapping[str, Any]) -> Self:
+        """What `to_state` wrote; a ValueError or KeyError where it is not whole."""
+        values: dict[str, Any] = {name: numbers(state, f"{prefix}.{name}") for name in _ARRAYS}
+        values |= {name: float(state[f"{prefix}.{name}"]) for name in _NUMBERS}
+        return cls(**{**values, "n_targets": int(values["n_targets"])})
 
     def variances_at(self, values: NDArray[Any]) -> Floats:
         """Error variances at items, from outputs whose further columns are a leverage sketch.
@@ -73,6 +98,14 @@ class Head:
         sketch = values[:, self.n_targets :]
         own = 1.0 + np.einsum("ij,ij->i", sketch, sketch)[:, None].astype(np.float64)
         return np.asarray(self.variances * (own / (1.0 + self.leverage)))
+
+
+def numbers(state: Mapping[str, Any], name: str) -> NDArray[Any]:
+    """An array of a state, as a copy that nobody else holds."""
+    array = np.array(state[name])
+    if array.dtype.kind != "f" or not array.ndim:
+        raise ValueError(f"{name} is no array of numbers")
+    return array
 
 
 Outputs: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
@@ -88,7 +121,8 @@ def outputs(name: str, matrix: Matrix, head: Head, kernel: RBFKernel | None) -> 
 
     def linear(rows: Any) -> NDArray[Any]:
         features = rows if kernel is None else kernel(rows)
-        return np.asarray(features.astype(head.matrix.dtype, copy=False) @ head.matrix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(features.astype(head.matrix.dtype, copy=False) @ head.matrix)
 
     view = View(matrix, np.ones(matrix.shape[0], dtype=bool))
     if kernel is not None:
@@ -124,7 +158,6 @@ def fused(
     heads: Mapping[str, Head],
     *,
     prior: tuple[Floats, Floats],
-    largest_gap: float,
     mean: bool,
 ) -> Floats:
     """The targets as all modalities of an item together predict them.
@@ -134,8 +167,6 @@ def fused(
     rule : {"precision", "published", "calibrated", "equal"}
         As in `modality_weights`.
     prior : mean and variance of the targets, for "precision"
-    largest_gap : float
-        For "calibrated".
     mean : bool
         Whether weights are scaled to a sum of 1.
     """
@@ -155,7 +186,8 @@ def fused(
     elif rule == "published":
         weights = modality_weights.published(gaps(found, heads)[0], present)
     else:
-        weights = modality_weights.calibrated(gaps(found, heads)[0], present, largest_gap)
+        largest = _LARGEST_GAP * max(head.gap for head in heads.values())
+        weights = modality_weights.calibrated(gaps(found, heads)[0], present, largest)
     if mean:
         total = weights.sum(axis=1, keepdims=True)
         weights = weights / np.where(total > 0, total, 1.0)
@@ -167,8 +199,14 @@ def in_blocks(function: Callable[[Any], NDArray[Any]], matrix: Matrix) -> NDArra
     parts = []
     for start in range(0, max(matrix.shape[0], 1), _BLOCK):
         rows = matrix[start : start + _BLOCK]
-        count = rows.shape[0]
-        if isinstance(rows, np.ndarray) and count < _BLOCK:
-            rows = np.concatenate([rows, np.zeros((_BLOCK - count, rows.shape[1]), rows.dtype)])
-        parts.append(function(rows)[:count])
+        parts.append(function(_padded(rows))[: rows.shape[0]])
     return np.concatenate(parts)
+
+
+def _padded(rows: Matrix) -> Matrix:
+    """The rows, and rows of zeros up to `_BLOCK`, in one memory layout."""
+    more = _BLOCK - rows.shape[0]
+    if isinstance(rows, np.ndarray):
+        return np.pad(rows, ((0, more), (0, 0))) if more else np.ascontiguousarray(rows)
+    ends = np.pad(rows.indptr, (0, more), mode="edge")
+    return sparse.csr_array((rows.data, rows.indices, ends), shape=(_BLOCK, rows.shape[1]))

@@ -50,7 +50,8 @@ class RBFKernel:
 
 
 def _squared_distances(x: Matrix, anchors: NDArray[np.float64]) -> NDArray[np.float64]:
-    rows = x.astype(np.float64, copy=False)
+    # SciPy tidies a sparse matrix in place before it squares it: not the one handed in.
+    rows = x.astype(np.float64, copy=not isinstance(x, np.ndarray))
     squares = np.square(rows) if isinstance(rows, np.ndarray) else rows.power(2)
     lengths = np.asarray(squares.sum(axis=1)).reshape(-1, 1)
     distances = lengths - 2.0 * (rows @ anchors.T) + np.square(anchors).sum(axis=1)

@@ -42,9 +42,15 @@ class LabelMatrix:
 
 
 def label_matrix(
-    labels: Labels | None, n_items: int, *, categories: Iterable[str] | None = None
+    labels: Labels | None,
+    n_items: int | None = None,
+    *,
+    categories: Iterable[str] | None = None,
 ) -> LabelMatrix:
     """Read labels in any of their forms.
+
+    `n_items` is how many items there are, where anything else tells; only then may labels
+    be None, which is no labels at all.
 
     New names from collections come in alphabetical order, so that sets, whose order is
     arbitrary, give the same matrix every time.
@@ -55,7 +61,7 @@ def label_matrix(
     >>> read.names, read.matrix.toarray().tolist()
     (('cat', 'dog'), [[1.0, 1.0], [0.0, 0.0]])
     """
-    if labels is None:
+    if labels is None and n_items is not None:
         return LabelMatrix(sparse.csr_array((n_items, 0)), ())
     if isinstance(labels, (str, bytes)):
         raise LabelError(_ONE_TEXT.format(where="labels", text=labels))
@@ -68,7 +74,7 @@ def label_matrix(
         )
     else:
         found = _from_names(labels)
-    if found.matrix.shape[0] != n_items:
+    if n_items is not None and found.matrix.shape[0] != n_items:
         raise LabelError(f"{found.matrix.shape[0]} items have labels, and {n_items} have views")
     return found
 
@@ -116,7 +122,8 @@ def _from_matrix(labels: Any, categories: Iterable[str] | None) -> LabelMatrix:
         raise LabelError(
             f"labels have shape {labels.shape}, and categories name {len(names)} columns"
         )
-    matrix = sparse.csr_array(labels, dtype=np.float64)
+    # A copy: tidying up must not write into what was handed in.
+    matrix = sparse.csr_array(labels, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     wrong = matrix.data != 1
@@ -133,7 +140,10 @@ def _from_matrix(labels: Any, categories: Iterable[str] | None) -> LabelMatrix:
 def _names(given: Iterable[Any], where: str) -> tuple[str, ...]:
     if isinstance(given, (str, bytes)):
         raise LabelError(_ONE_TEXT.format(where=where, text=given))
-    names = tuple(given)
+    try:
+        names = tuple(given)
+    except TypeError:
+        raise LabelError(f"{where}: {given!r} is not a collection of names") from None
     for name in names:
         if not isinstance(name, str):
             raise LabelError(f"{where}: a category name must be text, not {name!r}")

@@ -25,7 +25,6 @@ Floats = NDArray[np.float64]
 
 _BLOCK_VALUES = 1 << 22  # values widened to float64 at a time: 32 MiB
 _PROBES = 32
-_TINY = 1e-300
 _ARRAYS = ("x_sum", "y_sum", "xy", "yy")
 
 
@@ -42,8 +41,8 @@ class Moments:
         Sum of x xᵀ, in its lower triangle; the upper one is working space.
     xy : array of shape (d, k)
         Sum of x yᵀ.
-    yy : array of shape (k,)
-        Sum of the squares of each target.
+    yy : array of shape (k, k)
+        Sum of y yᵀ.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Moments:
             y_sum=np.zeros(n_targets),
             xx=np.zeros((width, width), order="F"),
             xy=np.zeros((width, n_targets)),
-            yy=np.zeros(n_targets),
+            yy=np.zeros((n_targets, n_targets)),
         )
 
     @property
@@ -109,12 +108,12 @@ class Moments:
 
     def widened(self, n_targets: int) -> Self:
         """The moments with further targets that were 0 for every item so far."""
-        more = n_targets - len(self.yy)
+        more = n_targets - len(self.y_sum)
         return replace(
             self,
             y_sum=np.pad(self.y_sum, (0, more)),
             xy=np.pad(self.xy, ((0, 0), (0, more))),
-            yy=np.pad(self.yy, (0, more)),
+            yy=np.pad(self.yy, (0, more)),  # on both sides of the matrix
         )
 
     def full(self) -> Floats:
@@ -135,7 +134,8 @@ class Moments:
         width, n_targets = arrays["xy"].shape
         triangle = np.asarray(state[f"{prefix}.xx"], dtype=np.float64)
         shapes = (triangle.shape, *(arrays[name].shape for name in ("x_sum", "y_sum", "yy")))
-        if shapes != ((width * (width + 1) // 2,), (width,), (n_targets,), (n_targets,)):
+        wanted = ((width * (width + 1) // 2,), (width,), (n_targets,), (n_targets, n_targets))
+        if shapes != wanted:
             raise ValueError(f"{prefix} has arrays of shapes {shapes}")
         square, _ = lapack.dtpttr(width, triangle, uplo="L")
         return cls(count=int(state[f"{prefix}.count"]), xx=np.asfortranarray(square), **arrays)
@@ -168,9 +168,6 @@ class Moments:
             probes = np.random.default_rng(0).integers(0, 2, (width, _PROBES)) * 2.0 - 1.0
             half = blas.dtrsm(1.0, factor, np.asfortranarray(probes), lower=0, trans_a=1)
             inverse = np.square(half).sum() / _PROBES
-            whole = blas.dtrsm(1.0, factor, half, lower=0)
-            squared_inverse = np.square(whole).sum() / _PROBES
-            pull = blas.dtrsm(1.0, factor, weights, lower=0, trans_a=1)
             noise = np.random.default_rng(1).standard_normal((width, sketch))
             directions = np.asfortranarray(noise / np.sqrt(max(sketch, 1)))
             leverage = blas.dtrsm(1.0, factor, directions, lower=0)
@@ -179,15 +176,16 @@ class Moments:
             with self._factor(delta, center) as factor:
                 auxiliary = _solved(factor, theta * weights)
         count = max(self.count, 1)
+        gap = 0.0
+        if auxiliary is not None and delta is not None:
+            # XᵀX U is known from the equation that U solves.
+            squares = auxiliary * (theta * weights - delta * auxiliary)
+            gap = float(np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / count).sum())
         freedom = float(width - theta * inverse)
-        spread = self.yy / count - target_mean**2
+        spread = self.yy.diagonal() / count - target_mean**2
         explained = np.einsum("ij,ij->j", weights, cross + theta * weights)
         residual = np.maximum(count * spread - explained, 0.0)
         left = max(count - freedom - center, 1e-3 * count)
-        # How the residual and the freedom change with theta.
-        more_residual = 2.0 * theta * np.square(pull).sum()
-        less_freedom = inverse - theta * squared_inverse
-        slope = more_residual / max(residual.sum(), _TINY) - 2.0 * less_freedom / left
         return Ridge(
             theta=theta,
             weights=weights,
@@ -196,8 +194,8 @@ class Moments:
             freedom=freedom,
             # Where nothing was learned, nothing is known of the error.
             variances=count * residual / left**2 if self.count else np.full_like(spread, np.inf),
-            slope=float(slope),
             auxiliary=auxiliary,
+            gap=gap,
             sketch=np.asarray(leverage),
         )
 
@@ -228,16 +226,21 @@ class Moments:
     def _changed(self, x: Matrix, y: Matrix, sign: float) -> Self:
         xx = self.xx.copy(order="F")
         x_sum, xy = self.x_sum.copy(), self.xy.copy()
-        for rows, targets in _blocks(x, y):
-            x_sum += sign * rows.sum(axis=0)
-            if isinstance(rows, np.ndarray):
-                xx = blas.dsyrk(sign, rows.T, beta=1.0, c=xx, lower=1, overwrite_c=1)
-                cross = (targets.T @ rows).T
-            else:
-                _add_lower(xx, sign * (rows.T @ rows))
-                cross = rows.T @ targets
-            xy += sign * (cross if isinstance(cross, np.ndarray) else cross.toarray())
-        squares = y * y if isinstance(y, np.ndarray) else y.multiply(y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, targets in _blocks(x, y):
+                x_sum += sign * rows.sum(axis=0)
+                if isinstance(rows, np.ndarray):
+                    xx = blas.dsyrk(sign, rows.T, beta=1.0, c=xx, lower=1, overwrite_c=1)
+                    cross = (targets.T @ rows).T
+                else:
+                    _add_lower(xx, sign * (rows.T @ rows))
+                    cross = rows.T @ targets
+                xy += sign * _dense(cross)
+        # Where the sums of squares are finite, all other sums are.
+        if not np.isfinite(xx.diagonal()).all():
+            raise InputError(
+                "the squares of some features overflow float64: scale the features down"
+            )
         return replace(
             self,
             count=self.count + int(sign) * x.shape[0],
@@ -245,7 +248,7 @@ class Moments:
             y_sum=self.y_sum + sign * np.asarray(y.sum(axis=0), dtype=np.float64),
             xx=xx,
             xy=xy,
-            yy=self.yy + sign * np.asarray(squares.sum(axis=0), dtype=np.float64),
+            yy=self.yy + sign * _dense(y.T @ y),
         )
 
 
@@ -259,10 +262,10 @@ class Ridge:
         Effective number of coefficients, the trace of the hat matrix.
     variances : array of shape (k,)
         Error variance of each target on items not learned, by generalised cross-validation.
-    slope : float
-        Derivative by theta of the logarithm of the total error variance.
     auxiliary : array of shape (d, k), or None
         The paper's U: the regression of what the weights leave over.
+    gap : float
+        The sum over targets of the root mean square of what U predicts; 0 without U.
     sketch : array of shape (d, s)
         A matrix P such that ``‖(x - mean) P‖²`` estimates the leverage
         ``xᵀ(XᵀX + θI)⁻¹x`` without bias.
@@ -274,8 +277,8 @@ class Ridge:
     target_mean: Floats
     freedom: float
     variances: Floats
-    slope: float
     auxiliary: Floats | None
+    gap: float
     sketch: Floats
 
 
@@ -285,6 +288,10 @@ def _blocks(x: Matrix, y: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
     for start in range(0, x.shape[0], step):
         rows, targets = x[start : start + step], y[start : start + step]
         yield rows.astype(np.float64, copy=False), targets
+
+
+def _dense(matrix: Any) -> NDArray[Any]:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def _add_lower(target: Floats, addend: sparse.csr_array) -> None:
