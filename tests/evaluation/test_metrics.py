@@ -173,7 +173,7 @@ def test_identical_codes_stay_in_database_order_whatever_the_rounding():
     database = codes[rng.integers(0, 5, 3_000)]
     projections = rng.normal(size=(7, 128)) / 3
     ranking = AsymmetricRanking(projections, database)
-    for query, order in enumerate(ranking.order(ranking.levels(slice(0, 7)))):
+    for query, order in enumerate(map(ranking.order, ranking.levels(slice(0, 7)))):
         scores = {code.tobytes(): plain.score(projections[query], code) for code in codes}
         levels = [-scores[item.tobytes()] for item in database]
         assert order.tolist() == plain.order(levels)
