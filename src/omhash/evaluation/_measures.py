@@ -48,9 +48,7 @@ def average_precision(ranks: NDArray[np.integer], numbers: Numbers, k: int | Non
         ranks = ranks[ranks <= k]
     if not wanted:
         return 0.0
-    precisions = numbers.reciprocals.take(ranks)
-    precisions *= numbers.counts[: len(ranks)]
-    return float(precisions.sum() / wanted)
+    return float(numbers.counts[: len(ranks)] @ numbers.reciprocals[ranks] / wanted)
 
 
 def tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
