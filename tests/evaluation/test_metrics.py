@@ -13,6 +13,8 @@ from omhash.evaluation import (
     evaluate,
     mean_average_precision,
 )
+from omhash.evaluation._ranking import words
+from omhash.evaluation._runs import Runs
 
 METRICS = [
     "map",
@@ -166,6 +168,72 @@ def test_map_of_many_items_is_that_of_a_sort_per_query(larger, kind):
     assert mean_average_precision(ranking, asked, stored) == pytest.approx(np.mean(expected))
 
 
+@st.composite
+def repeated(draw):
+    """Items that repeat a few pairs of code and labels, some in runs and some alternating."""
+    n_bytes, n_kinds = draw(st.sampled_from([1, 5])), draw(st.integers(1, 5))
+    # Opposite bits and few values of projections, so that different codes tie.
+    codes = draw(hnp.arrays(np.uint8, (3, n_bytes), elements=st.sampled_from([0, 85, 170, 255])))
+    codes = codes[draw(hnp.arrays(np.intp, n_kinds, elements=st.integers(0, 2)))]
+    labels = draw(hnp.arrays(np.uint8, (n_kinds, 70), elements=st.integers(0, 1), fill=st.just(0)))
+    kinds = draw(hnp.arrays(np.intp, st.integers(0, 40), elements=st.integers(0, n_kinds - 1)))
+    projections = draw(
+        hnp.arrays(np.float32, (9, 8 * n_bytes), elements=st.sampled_from([-2, 0, 0.25, 1]))
+    )
+    asked = draw(hnp.arrays(np.uint8, (9, 70), elements=st.integers(0, 1), fill=st.just(0)))
+    return projections, codes[kinds], asked, labels[kinds]
+
+
+@settings(max_examples=100, deadline=None)
+@given(repeated())
+def test_map_of_repeated_codes_and_labels_is_the_plain_one(problem):
+    projections, database, asked, stored = problem
+    found = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
+    for query, value in enumerate(found):
+        order = plain.order([-plain.score(projections[query], item) for item in database])
+        hits = [plain.shared(asked[query], stored[item]) > 0 for item in order]
+        assert value == pytest.approx(plain.average_precision(hits), rel=0, abs=1e-14)
+
+
+def runs_of(ranking, stored):
+    return Runs(ranking.codes, words(np.packbits(stored, axis=1)))
+
+
+def test_items_of_different_codes_that_tie_alternate_as_in_the_database():
+    # The first query scores both codes 0, the second prefers 2.
+    database = np.array([[1], [2]] * 4, dtype=np.uint8)
+    stored, asked = np.array([[1], [0]] * 4), np.ones((2, 1), dtype=np.uint8)
+    ranking = AsymmetricRanking([[0.0] * 8, [0.0] * 6 + [1.0, -1.0]], database)
+    known = runs_of(ranking, stored).average_precisions(
+        ranking.levels(slice(0, 2)), words(np.packbits(asked, axis=1))
+    )
+    assert np.isnan(known[0])
+    assert known[1] == pytest.approx(plain.average_precision([False] * 4 + [True] * 4))
+    found = evaluate(ranking, asked, stored)["map"]
+    assert found.tolist() == [
+        pytest.approx(plain.average_precision([True, False] * 4)),
+        known[1],
+    ]
+
+
+def test_runs_end_where_labels_change_within_a_code():
+    database = np.array([[1], [2], [1], [1], [2], [2]], dtype=np.uint8)
+    stored = np.array([[1], [0], [1], [0], [0], [0]])
+    assert len(runs_of(AsymmetricRanking(np.zeros((0, 8)), database), stored)) == 3
+
+
+@pytest.mark.parametrize("n_relevant", [1, 2, 1_000])
+def test_map_by_runs_stays_accurate_at_the_end_of_a_long_ranking(n_relevant):
+    n = 200_000
+    database = np.where(np.arange(n) < n_relevant, 0, 1).astype(np.uint8)[:, None]
+    stored = (database == 0).astype(np.uint8)
+    ranking = AsymmetricRanking([[0.0] * 7 + [1.0]], database)
+    (found,) = evaluate(ranking, [[1]], stored)["map"]
+    ranks = np.arange(n - n_relevant + 1, n + 1)
+    expected = np.mean(np.arange(1, n_relevant + 1) / ranks)
+    assert found == pytest.approx(expected, rel=0, abs=1e-12)
+
+
 def test_identical_codes_stay_in_database_order_whatever_the_rounding():
     # Sums of thirds round differently in different orders of addition.
     rng = np.random.default_rng(2)
@@ -173,7 +241,7 @@ def test_identical_codes_stay_in_database_order_whatever_the_rounding():
     database = codes[rng.integers(0, 5, 3_000)]
     projections = rng.normal(size=(7, 128)) / 3
     ranking = AsymmetricRanking(projections, database)
-    for query, order in enumerate(ranking.order(ranking.levels(slice(0, 7)))):
+    for query, order in enumerate(map(ranking.order, ranking.levels(slice(0, 7)))):
         scores = {code.tobytes(): plain.score(projections[query], code) for code in codes}
         levels = [-scores[item.tobytes()] for item in database]
         assert order.tolist() == plain.order(levels)

@@ -28,7 +28,11 @@ class Ranking(ABC):
     Attributes
     ----------
     n_queries, n_items : int
+    codes : array of shape (n_items,), or None
+        The number of every item's code, where levels are those of distinct codes.
     """
+
+    codes: NDArray[np.intp] | None = None
 
     def __init__(self, query_codes: Codes, database_codes: Codes) -> None:
         if query_codes.shape[1] != database_codes.shape[1]:
@@ -41,17 +45,24 @@ class Ranking(ABC):
         self._queries = words(query_codes)
         self._database = words(database_codes)
 
-    def distances(self, queries: slice) -> NDArray[np.unsignedinteger]:
-        """Hamming distance of every item to each of these queries, shape (queries, items)."""
-        return count_bits(np.bitwise_xor, self._queries[:, queries, None], self._database)
+    def distances(self, query: int) -> NDArray[np.unsignedinteger]:
+        """Hamming distance of every item to a query."""
+        return count_bits(np.bitwise_xor, self._queries[:, query], self._database)
 
     @abstractmethod
     def levels(self, queries: slice) -> NDArray[Any]:
-        """Rank levels, shape (queries, items): lower is nearer, equal is a tie."""
+        """A row of rank levels for each of these queries: lower is nearer, equal is a tie.
+
+        One level for each item, or for each distinct code if `codes` numbers the items'.
+        """
+
+    def spread(self, levels: NDArray[Any]) -> NDArray[Any]:
+        """The level of every item, from one query's levels."""
+        return levels if self.codes is None else levels.take(self.codes)
 
     @abstractmethod
     def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
-        """Item numbers, nearest first, for each row of `levels`."""
+        """Item numbers, nearest first, from one query's levels."""
 
 
 class HammingRanking(Ranking):
@@ -67,12 +78,12 @@ class HammingRanking(Ranking):
         super().__init__(_codes("query", query_codes), _codes("database", database_codes))
 
     def levels(self, queries: slice) -> NDArray[np.unsignedinteger]:
-        """Hamming distances."""
-        return self.distances(queries)
+        """Hamming distances; row by row, because combined words of many rows fill no cache."""
+        return np.array([self.distances(query) for query in range(self.n_queries)[queries]])
 
     def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
         """Item numbers, nearest first; a radix sort, because distances are small integers."""
-        return np.argsort(levels, axis=1, kind="stable")
+        return np.argsort(levels, kind="stable")
 
 
 class AsymmetricRanking(Ranking):
@@ -102,24 +113,38 @@ class AsymmetricRanking(Ranking):
         database_codes = _codes("database", database_codes)
         super().__init__(pack(values), database_codes)
         n_bits = 8 * database_codes.shape[1]
-        self._item_bits = self.n_items.bit_length()
-        score_bits = min(_DOUBLE_BITS, _KEY_BITS - self._item_bits)
+        score_bits = min(_DOUBLE_BITS, _KEY_BITS - place_bits(self.n_items))
         self._grid = _on_grid(values, score_bits - n_bits.bit_length())
-        codes, self._inverse = distinct(database_codes)
-        self._signs = unpack(codes, np.float64).T
+        codes, number = distinct(database_codes)
+        # Few codes: scored once each, and then spread to the items.
+        self.codes = number if 0 < 2 * len(codes) <= self.n_items else None
+        self._signs = unpack(database_codes if self.codes is None else codes, np.float64).T
 
     def levels(self, queries: slice) -> NDArray[np.int64]:
-        """Negated scores, as integers; scored for distinct codes and then spread to the items."""
-        scores = (-self._grid[queries] @ self._signs).astype(np.int64)
-        return scores.take(self._inverse, axis=1)
+        """Negated scores, as integers."""
+        return (-self._grid[queries] @ self._signs).astype(np.int64)
 
     def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
-        """Item numbers, best first: sorting (level, item) as one integer beats an argsort."""
-        keys = levels << self._item_bits
-        keys |= np.arange(self.n_items)
-        keys.sort(axis=1)
-        keys &= (1 << self._item_bits) - 1
-        return keys
+        """Item numbers, best first."""
+        return sort_levels(self.spread(levels))[1]
+
+
+def sort_levels(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort each row: its keys in ascending order, and the place in the row that each had.
+
+    A key is the level and, to the right of it, the place, so that the first of equal levels
+    comes first. Sorting both as one integer beats an argsort.
+    """
+    n_bits = place_bits(levels.shape[-1])
+    keys = levels << n_bits
+    keys |= np.arange(levels.shape[-1])
+    keys.sort(axis=-1)
+    return keys, keys & ((1 << n_bits) - 1)
+
+
+def place_bits(n: int) -> int:
+    """Bits that hold any place in a row of `n`."""
+    return n.bit_length()
 
 
 def words(packed: NDArray[np.uint8]) -> Words:
@@ -144,6 +169,14 @@ def count_bits(combine: np.ufunc, left: Words, right: Words) -> NDArray[np.unsig
     for one, other in zip(left[1:], right[1:], strict=True):
         counts += np.bitwise_count(combine(one, other))
     return counts
+
+
+def overlaps(asked: Words, stored: Words) -> NDArray[np.bool_]:
+    """Whether packed sets share an element."""
+    found: NDArray[np.bool_] = asked[0] & stored[0] != 0
+    for one, other in zip(asked[1:], stored[1:], strict=True):
+        found |= one & other != 0
+    return found
 
 
 def _codes(whose: str, codes: Codes) -> Codes:

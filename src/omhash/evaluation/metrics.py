@@ -33,6 +33,7 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import LabelError, ParameterError
 from ._measures import (
+    Numbers,
     average_precision,
     ndcg,
     precision,
@@ -40,12 +41,13 @@ from ._measures import (
     recall,
     tied_average_precision,
 )
-from ._ranking import Ranking, Words, count_bits, words
+from ._ranking import Ranking, Words, count_bits, overlaps, words
+from ._runs import Runs
 
 Floats: TypeAlias = NDArray[np.float64]
 
-# Query-item pairs that a thread works on at a time: their orders fill two megabytes.
-_BLOCK_PAIRS = 2**18
+# Query-item pairs that a thread works on at a time: their scores fill eight megabytes.
+_BLOCK_PAIRS = 2**20
 
 
 class _Ranked:
@@ -56,21 +58,23 @@ class _Ranked:
         ranking: Ranking,
         query: int,
         levels: NDArray[Any],
-        order: NDArray[np.intp],
         asked: Words,
         stored: Words,
+        numbers: Numbers,
+        known: float,
     ) -> None:
-        self._ranking, self._query = ranking, query
-        self._levels, self._order = levels, order
+        self._ranking, self._query, self._levels = ranking, query, levels
         self._asked, self._stored = asked, stored
+        self._numbers, self._known = numbers, known
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return self._ranking.order(self._levels)
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
         """Whether an item shares a category with the query, in database order."""
-        found: NDArray[np.bool_] = self._asked[0] & self._stored[0] != 0
-        for asked, stored in zip(self._asked[1:], self._stored[1:], strict=True):
-            found |= asked & stored != 0
-        return found
+        return overlaps(self._asked, self._stored)
 
     @cached_property
     def ranked_relevant(self) -> NDArray[np.bool_]:
@@ -82,9 +86,16 @@ class _Ranked:
         ranks += 1
         return ranks
 
+    def average_precision(self) -> float:
+        """Over the whole database; known already, unless NaN."""
+        return self.average_precision_at(None) if np.isnan(self._known) else self._known
+
+    def average_precision_at(self, k: int | None) -> float:
+        return average_precision(self.ranks, self._numbers, k)
+
     @property
     def levels(self) -> NDArray[Any]:
-        return self._levels.take(self._order)
+        return self._ranking.spread(self._levels).take(self._order)
 
     @cached_property
     def gains(self) -> NDArray[Any]:
@@ -92,18 +103,18 @@ class _Ranked:
 
     @cached_property
     def distances(self) -> NDArray[np.unsignedinteger]:
-        return self._ranking.distances(slice(self._query, self._query + 1)).ravel()
+        return self._ranking.distances(self._query)
 
 
 Measure: TypeAlias = Callable[[_Ranked], float]
 
 _PLAIN: dict[str, Measure] = {
-    "map": lambda ranked: average_precision(ranked.ranks),
+    "map": _Ranked.average_precision,
     "map_ties": lambda ranked: tied_average_precision(ranked.levels, ranked.ranked_relevant),
     "ndcg": lambda ranked: ndcg(ranked.gains),
 }
 _AT: dict[str, Callable[[_Ranked, int], float]] = {
-    "map": lambda ranked, k: average_precision(ranked.ranks, k),
+    "map": _Ranked.average_precision_at,
     "precision": lambda ranked, k: precision(ranked.ranks, k),
     "recall": lambda ranked, k: recall(ranked.ranks, k),
     "ndcg": lambda ranked, k: ndcg(ranked.gains, k),
@@ -171,12 +182,20 @@ def evaluate(
     def work(start: int) -> None:
         block = slice(start, min(start + step, ranking.n_queries))
         levels = ranking.levels(block)
-        order = ranking.order(levels)
-        for row, query in enumerate(range(block.start, block.stop)):
-            ranked = _Ranked(ranking, query, levels[row], order[row], asked[:, query], stored)
+        known = np.full(len(levels), np.nan)
+        if runs is not None:
+            known = runs.average_precisions(levels, asked[:, block])
+        for query, (row, value) in enumerate(zip(levels, known, strict=True), start):
+            ranked = _Ranked(ranking, query, row, asked[:, query], stored, numbers, value)
             for name, measure in measures.items():
                 values[name][query] = measure(ranked)
 
+    numbers = Numbers.up_to(ranking.n_items)
+    runs = None
+    if "map" in measures and ranking.codes is not None:
+        found = Runs(ranking.codes, stored)
+        # Where most items are runs of their own it is faster to rank the items.
+        runs = found if 2 * len(found) <= ranking.n_items else None
     step = max(1, _BLOCK_PAIRS // max(ranking.n_items, 1))
     # The blocks keep the cores busy: a matrix product that wants them all would only wait.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
