@@ -32,7 +32,7 @@ class AuthorsRanking(HammingRanking):
         self.opposite = queries[:, None] ^ database == 255
 
     def levels(self, queries):
-        return self.distances(queries) - self.opposite[queries].sum(axis=2, dtype=np.uint8)
+        return super().levels(queries) - self.opposite[queries].sum(axis=2, dtype=np.uint8)
 
 
 @pytest.fixture(scope="module")

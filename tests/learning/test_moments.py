@@ -23,7 +23,7 @@ def assert_close(found, wanted, tolerance=1e-12):
     assert found.count == wanted.count
     for name in SUMS:
         assert np.allclose(getattr(found, name), getattr(wanted, name), tolerance, tolerance)
-    assert np.allclose(found.full(), wanted.full(), tolerance, tolerance)
+    assert np.allclose(found.mirrored(), wanted.mirrored(), tolerance, tolerance)
 
 
 def assert_same(found, wanted):
@@ -54,7 +54,7 @@ def test_sums_are_those_of_the_items(data, n, d, k):
     assert found.count == n
     assert np.array_equal(found.x_sum, plain_x.sum(axis=0))
     assert np.array_equal(found.y_sum, plain_y.sum(axis=0))
-    assert np.array_equal(found.full(), plain_x.T @ plain_x)
+    assert np.array_equal(found.mirrored(), plain_x.T @ plain_x)
     assert np.array_equal(found.xy, plain_x.T @ plain_y)
     assert np.array_equal(found.yy, plain_y.T @ plain_y)
 
@@ -116,7 +116,7 @@ def test_a_view_of_many_blocks_is_summed_whole():
     numbers = x.ravel().astype(np.int64)
     assert found.count == n
     assert found.xy.item() == numbers.sum()
-    assert found.full().item() == (numbers**2).sum()
+    assert found.mirrored().item() == (numbers**2).sum()
 
 
 def test_a_wide_sparse_view_is_never_made_dense():
@@ -130,7 +130,7 @@ def test_a_wide_sparse_view_is_never_made_dense():
     tracemalloc.stop()
 
     assert peak < 8 * x.shape[0] * x.shape[1] / 4
-    assert np.allclose(found.full(), (x.T @ x).toarray())
+    assert np.allclose(found.mirrored(), (x.T @ x).toarray())
 
 
 def test_float32_items_are_summed_as_exactly_as_the_same_numbers_in_float64():
@@ -287,7 +287,7 @@ def test_a_state_brings_the_moments_back_bit_for_bit(seed, n, d, k):
     back = Moments.from_state("some.name", state)
 
     assert_same(back, moments)
-    assert np.array_equal(back.full(), moments.full())
+    assert np.array_equal(back.mirrored(), moments.mirrored())
     assert not any(np.shares_memory(value, moments.xy) for value in state.values())
 
 

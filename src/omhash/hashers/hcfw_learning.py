@@ -140,7 +140,7 @@ def _head(settings: HCFW, moments: Moments) -> Head:
     if not settings.authors_program:
         return Head.of(ridge, extra, moments.count, np.float32)
     delta = settings.delta or theta
-    extra = np.linalg.pinv(moments.full() + delta) @ (theta * ridge.weights)
+    extra = np.linalg.pinv(moments.mirrored() + delta) @ (theta * ridge.weights)
     return Head.of(ridge, extra, moments.count, np.float64)
 
 

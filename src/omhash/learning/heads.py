@@ -18,7 +18,7 @@ from .views import Matrix, View, filled
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 256
+_BLOCK = 128
 """Rows that are multiplied at a time, always just as many.
 
 A matrix product may round differently when its shape differs. Blocks of one shape, the last

@@ -116,10 +116,10 @@ class Moments:
             yy=np.pad(self.yy, (0, more)),  # on both sides of the matrix
         )
 
-    def full(self) -> Floats:
-        """The sum of x xᵀ as a symmetric matrix."""
-        lower = np.tril(self.xx)
-        return np.asarray(lower + np.tril(lower, -1).T)
+    def mirrored(self) -> Floats:
+        """The sum of x xᵀ itself, with both triangles filled: read it before the next call."""
+        _mirror(self.xx)
+        return self.xx
 
     def to_state(self, prefix: str) -> dict[str, Any]:
         """Plain values and arrays under names that begin with `prefix`."""
@@ -206,9 +206,8 @@ class Moments:
         The sums need only the lower triangle, so the factor costs no memory; the diagonal,
         which both use, is put back at the end.
         """
-        square = self.xx
+        square = self.mirrored()
         diagonal = square.diagonal().copy()
-        _mirror(square)
         try:
             if center and self.count:
                 blas.dsyr(-1.0 / self.count, self.x_sum, lower=0, a=square, overwrite_a=1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, eigh, eigh_tridiagonal
+from scipy.linalg import eigh, eigh_tridiagonal
 
 from .moments import Moments
 
@@ -117,30 +117,31 @@ def _computed(moments: Moments, mean: Floats, cross: Floats) -> _Spectrum:
 def _estimates(moments: Moments, mean: Floats, cross: Floats) -> Iterator[_Spectrum]:
     """Gauss quadrature by Lanczos steps from random signs and from XᵀY, better and better.
 
-    From a column v, Σ sizes f(values) approaches vᵀ f(XᵀX) v.
+    From a row v, Σ sizes f(values) approaches vᵀ f(XᵀX) v.
     """
-    starts = np.hstack([_signs(len(mean), _PROBES), cross])
-    lengths = np.linalg.norm(starts, axis=0)
-    vectors = np.asfortranarray(starts / np.where(lengths > 0, lengths, np.inf))
-    before, beside = np.zeros_like(vectors), np.zeros(len(lengths))
+    starts = np.vstack([_signs(len(mean), _PROBES).T, cross.T])
+    lengths = np.linalg.norm(starts, axis=1)[:, None]
+    vectors = starts / np.where(lengths > 0, lengths, np.inf)
+    square = moments.mirrored()
+    before, beside = np.zeros_like(vectors), np.zeros_like(lengths)
     diagonals: list[Floats] = []
     besides: list[Floats] = []
     for step in range(1, _MOST_STEPS + 1):
-        images = blas.dsymm(1.0, moments.xx, vectors, lower=1)
-        images -= moments.count * np.outer(mean, mean @ vectors) + before * beside
-        diagonals.append(np.einsum("ij,ij->j", vectors, images))
-        images -= vectors * diagonals[-1]
-        beside = np.linalg.norm(images, axis=0)
+        images = vectors @ square
+        images -= moments.count * np.outer(vectors @ mean, mean) + beside * before
+        diagonals.append(np.einsum("ij,ij->i", vectors, images)[:, None])
+        images -= diagonals[-1] * vectors
+        beside = np.linalg.norm(images, axis=1)[:, None]
         # What remains of a subspace that is exhausted is rounding.
         beside[beside <= 1e-10 * np.max(diagonals)] = 0.0
         besides.append(beside)
         before = vectors
-        vectors = np.asfortranarray(images / np.where(beside > 0, beside, np.inf))
+        vectors = images / np.where(beside > 0, beside, np.inf)
         if step % _STEPS == 0:
-            columns = zip(np.transpose(diagonals), np.transpose(besides[:-1]), strict=True)
-            found = [eigh_tridiagonal(diagonal, off) for diagonal, off in columns]
+            rows = zip(np.hstack(diagonals), np.hstack(besides[:-1]), strict=True)
+            found = [eigh_tridiagonal(diagonal, off) for diagonal, off in rows]
             values = np.maximum([own for own, _ in found], 0.0)
-            sizes = np.square([own[0] for _, own in found]) * lengths[:, None] ** 2
+            sizes = np.square([own[0] for _, own in found]) * lengths**2
             yield _Spectrum(
                 values[:_PROBES].ravel(),
                 sizes[:_PROBES].ravel(),
