@@ -299,12 +299,14 @@ def _add_lower(target: Floats, addend: sparse.csr_array) -> None:
     target[entries.row[lower], entries.col[lower]] += entries.data[lower]
 
 
-def _mirror(square: Floats, step: int = 256) -> None:
-    """Copy the lower triangle to the upper one, in place."""
+def _mirror(square: Floats, step: int = 64) -> None:
+    """Copy the lower triangle to the upper one, in place, in tiles that fit a cache."""
     for start in range(0, len(square), step):
-        stop = start + step
-        square[:start, start:stop] = square[start:stop, :start].T
-        block = square[start:stop, start:stop]
+        rows = slice(start, start + step)
+        for before in range(0, start, step):
+            columns = slice(before, before + step)
+            square[columns, rows] = square[rows, columns].T
+        block = square[rows, rows]
         upper = np.triu_indices_from(block, 1)
         block[upper] = block.T[upper]
 

@@ -1,7 +1,7 @@
 """The penalty θ of a ridge regression, chosen from the statistics themselves.
 
 Generalised cross-validation needs the eigenvalues λ of XᵀX and how much of the targets lies
-along each. For narrow features they are computed. For wide ones a few steps of the Lanczos
+along each. For narrow features they are computed. For wide ones some steps of the Lanczos
 method give the same sums for any θ to a few percent, for a fraction of the price of one
 factorisation. Nothing but the statistics goes into the choice, so a model that forgot items
 has the θ of one that never saw them.
@@ -9,12 +9,11 @@ has the θ of one that never saw them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, eigh_tridiagonal
+from scipy.linalg import eigh
 
 from .moments import Moments
 
@@ -22,7 +21,7 @@ Floats = NDArray[np.float64]
 
 _NARROW = 256  # features: up to here eigenvalues cost less than they are worth
 _PROBES, _MIXTURES = 4, 8  # columns that stand for all features, and for all targets
-_STEPS, _MOST_STEPS = 8, 64  # after so many the choice is looked at again
+_STEPS = 16  # of the Lanczos method: always as many, so that a round's cost stays the same
 
 _POWERS_PER_DECADE = 2
 _RESOLUTION = 1e-6  # of the features' mean square: what float32 features still tell
@@ -90,12 +89,8 @@ def best_theta(moments: Moments, *, center: bool) -> float:
     if cross.shape[1] > _MIXTURES:
         mixtures = _signs(cross.shape[1], _MIXTURES)
         cross, squares = cross @ mixtures, mixtures.T @ squares @ mixtures
-    chosen = 0.0
-    for spectrum in _estimates(moments, mean, cross):
-        before, chosen = chosen, _choice(spectrum, scale, count - center, np.trace(squares))
-        if chosen == before:
-            break
-    return chosen
+    spectrum = _estimated(moments, mean, cross)
+    return _choice(spectrum, scale, count - center, np.trace(squares))
 
 
 def _choice(spectrum: _Spectrum, scale: float, count: int, total: float) -> float:
@@ -114,40 +109,34 @@ def _computed(moments: Moments, mean: Floats, cross: Floats) -> _Spectrum:
     return _Spectrum(values, np.ones_like(values), values, along)
 
 
-def _estimates(moments: Moments, mean: Floats, cross: Floats) -> Iterator[_Spectrum]:
-    """Gauss quadrature by Lanczos steps from random signs and from XᵀY, better and better.
+def _estimated(moments: Moments, mean: Floats, cross: Floats) -> _Spectrum:
+    """Gauss quadrature by block Lanczos steps from random signs and from XᵀY.
 
-    From a row v, Σ sizes f(values) approaches vᵀ f(XᵀX) v.
+    From columns V = Q₁R the steps make orthonormal blocks Q₁, Q₂ … in which XᵀX is block
+    tridiagonal. Its eigenvalues, weighted by what R gives them in the first block, stand for
+    the spectrum: Σ sizes f(values) approaches the trace of Vᵀ f(XᵀX) V.
     """
-    starts = np.vstack([_signs(len(mean), _PROBES).T, cross.T])
-    lengths = np.linalg.norm(starts, axis=1)[:, None]
-    vectors = starts / np.where(lengths > 0, lengths, np.inf)
+    starts = np.hstack([_signs(len(mean), _PROBES), cross])
     square = moments.mirrored()
-    before, beside = np.zeros_like(vectors), np.zeros_like(lengths)
-    diagonals: list[Floats] = []
-    besides: list[Floats] = []
-    for step in range(1, _MOST_STEPS + 1):
-        images = vectors @ square
-        images -= moments.count * np.outer(vectors @ mean, mean) + beside * before
-        diagonals.append(np.einsum("ij,ij->i", vectors, images)[:, None])
-        images -= diagonals[-1] * vectors
-        beside = np.linalg.norm(images, axis=1)[:, None]
-        # What remains of a subspace that is exhausted is rounding.
-        beside[beside <= 1e-10 * np.max(diagonals)] = 0.0
-        besides.append(beside)
-        before = vectors
-        vectors = images / np.where(beside > 0, beside, np.inf)
-        if step % _STEPS == 0:
-            rows = zip(np.hstack(diagonals), np.hstack(besides[:-1]), strict=True)
-            found = [eigh_tridiagonal(diagonal, off) for diagonal, off in rows]
-            values = np.maximum([own for own, _ in found], 0.0)
-            sizes = np.square([own[0] for _, own in found]) * lengths**2
-            yield _Spectrum(
-                values[:_PROBES].ravel(),
-                sizes[:_PROBES].ravel(),
-                values[_PROBES:].ravel(),
-                sizes[_PROBES:].ravel(),
-            )
+    block, first = np.linalg.qr(starts)
+    width = block.shape[1]
+    projected = np.zeros((_STEPS * width, _STEPS * width))
+    before, beside = np.zeros_like(block), np.zeros((width, width))
+    for step in range(_STEPS):
+        own = slice(step * width, (step + 1) * width)
+        images = (block.T @ square).T
+        images -= moments.count * np.outer(mean, mean @ block) + before @ beside.T
+        projected[own, own] = block.T @ images
+        images -= block @ projected[own, own]
+        before = block
+        block, beside = np.linalg.qr(images)
+        if step + 1 < _STEPS:
+            after = slice(own.stop, own.stop + width)
+            projected[after, own], projected[own, after] = beside, beside.T
+    values, vectors = eigh(projected)
+    values = np.maximum(values, 0.0)
+    sizes = np.square(first.T @ vectors[:width])
+    return _Spectrum(values, sizes[:_PROBES].sum(axis=0), values, sizes[_PROBES:].sum(axis=0))
 
 
 def _signs(n_rows: int, n_columns: int) -> Floats:
