@@ -304,8 +304,9 @@ def _looks_binary(sample: bytes, width: int) -> bool:
             return False
     except ValueError:
         pass
+    # Four bytes of a float may all be printable, but hardly all be parts of written numbers.
     floats = sample.partition(b" ")[2][: 4 * width]
-    return any((byte < 32 and byte not in b"\t\r\n") or byte > 126 for byte in floats)
+    return bool(floats.strip(b"0123456789+-.eE \t\r\n"))
 
 
 def _text(

@@ -207,6 +207,10 @@ def _padded(rows: Matrix) -> Matrix:
     """The rows, and rows of zeros up to `_BLOCK`, in one memory layout."""
     more = _BLOCK - rows.shape[0]
     if isinstance(rows, np.ndarray):
-        return np.pad(rows, ((0, more), (0, 0))) if more else np.ascontiguousarray(rows)
+        if not more:
+            return np.ascontiguousarray(rows)
+        whole = np.zeros((_BLOCK, rows.shape[1]), dtype=rows.dtype)
+        whole[: len(rows)] = rows
+        return whole
     ends = np.pad(rows.indptr, (0, more), mode="edge")
     return sparse.csr_array((rows.data, rows.indices, ends), shape=(_BLOCK, rows.shape[1]))

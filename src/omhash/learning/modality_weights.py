@@ -100,12 +100,13 @@ def precision_fusion(
     """
     least = np.maximum(1e-6 * prior_variance, 1e-12)
     prior = 1.0 / np.maximum(prior_variance, least)
+    known = prior * prior_mean
     precision = np.broadcast_to(prior, predictions[0].shape).copy()
-    evidence = np.broadcast_to(prior * prior_mean, predictions[0].shape).copy()
+    evidence = np.broadcast_to(known, predictions[0].shape).copy()
     for prediction, variance in zip(predictions, variances, strict=True):
         # No modality knows less than the prior does: its precision is at least the prior's.
         own = np.maximum(1.0 / np.maximum(variance, least), prior)
-        seen = np.isfinite(variance)
-        precision += np.where(seen, own - prior, 0.0)
-        evidence += np.where(seen, own * prediction - prior * prior_mean, 0.0)
-    return evidence / precision, 1.0 / precision
+        precision += own - prior
+        evidence += np.where(np.isinf(variance), 0.0, own * prediction - known)
+    evidence /= precision
+    return evidence, 1.0 / precision

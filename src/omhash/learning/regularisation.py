@@ -124,7 +124,7 @@ def _estimated(moments: Moments, mean: Floats, cross: Floats) -> _Spectrum:
     before, beside = np.zeros_like(block), np.zeros((width, width))
     for step in range(_STEPS):
         own = slice(step * width, (step + 1) * width)
-        images = (block.T @ square).T
+        images = (np.ascontiguousarray(block.T) @ square).T
         images -= moments.count * np.outer(mean, mean @ block) + before @ beside.T
         projected[own, own] = block.T @ images
         images -= block @ projected[own, own]
