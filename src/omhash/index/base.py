@@ -215,7 +215,7 @@ class Index(ABC):
         present: Mapping[str, Present] | None,
     ) -> Additions:
         """What is to be added, once it is known to fit; `last` is the last number so far."""
-        increasing = _checked_numbers("numbers", numbers)
+        increasing = checked_numbers("numbers", numbers)
         if len(increasing) and increasing[0] <= last:
             raise InputError(
                 f"number {increasing[0]} does not follow {last}: numbers are in order of arrival"
@@ -238,7 +238,7 @@ class Index(ABC):
             {name: _checked_present(name, told.get(name), n) for name in self.sketches},
         )
 
-    def _check_search(self, queries: Queries, k: int, keep: Numbers | None) -> Numbers | None:
+    def _check_search(self, queries: Queries, k: int) -> None:
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
             raise ParameterError(f"k must be a whole number from 1, not {k!r}")
         if queries.n_bits != self.n_bits:
@@ -249,7 +249,6 @@ class Index(ABC):
                     f"queries have sketches of {grid.shape[1]} bits of modality {name!r}, and the "
                     f"index {self.sketches.get(name, 0)}"
                 )
-        return None if keep is None else _checked_numbers("keep", keep)
 
 
 def _details(
@@ -287,7 +286,8 @@ def _checked_bits(words: str, bits: int) -> int:
     return int(bits)
 
 
-def _checked_numbers(words: str, numbers: Numbers) -> Numbers:
+def checked_numbers(words: str, numbers: Numbers) -> Numbers:
+    """Increasing item numbers, or an `InputError` that names them by `words`."""
     checked = np.asarray(numbers)
     if checked.ndim != 1 or checked.dtype.kind not in "iu":
         raise InputError(f"{words} must be a row of whole numbers")
