@@ -1,0 +1,246 @@
+"""Compiled kernels that write the table: codes, the items of each code, removals.
+
+The items of a code are a run of slots in one pool, in order of arrival. A run that is full
+moves to the pool's end with half as much room again; a removed item stays in its run as the
+complement of its slot (a negative number) until half of the run is such.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+Rows = NDArray[np.int32]
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(32)
+EMPTY = -1
+
+
+class Runs(NamedTuple):
+    """Where the items of each code are.
+
+    Attributes
+    ----------
+    start, length, room : arrays of int32
+        Each code's run in the pool: where it begins, how much is used, how long it may get.
+    live : array of int32
+        How many of a run's items are not removed.
+    """
+
+    start: Rows
+    length: Rows
+    room: Rows
+    live: Rows
+
+
+@njit(nogil=True, cache=True)
+def _home(words: Any, last: Any) -> Any:
+    """The place at which the search for a code begins in a hash table of last + 1 places."""
+    mixed = _MIX
+    for word in range(len(words)):
+        mixed = (mixed ^ words[word]) * _MIX
+        mixed ^= mixed >> _SHIFT
+    return np.int64(mixed & np.uint64(last))
+
+
+@njit(nogil=True, cache=True)
+def intern(items: Words, words: Words, runs: Runs, places: Rows, n_codes: int, rows: Rows) -> int:
+    """Find each item's code in the table or append it; the number of codes then.
+
+    Parameters
+    ----------
+    items : array of shape (n, n_words)
+    words : array of shape (n_words, room for codes)
+    places : array of int32
+        Hash table of code rows, a power of two long and at most half full.
+    rows : array of int32, shape (n,)
+        Filled with the items' code rows.
+    """
+    last = len(places) - 1
+    n_words = len(words)
+    for item in range(len(items)):
+        place = _home(items[item], last)
+        while True:
+            row = places[place]
+            if row == EMPTY:
+                row = n_codes
+                n_codes += 1
+                places[place] = row
+                for word in range(n_words):
+                    words[word, row] = items[item, word]
+                runs.start[row] = runs.length[row] = runs.room[row] = runs.live[row] = 0
+                break
+            same = True
+            for word in range(n_words):
+                same &= words[word, row] == items[item, word]
+            if same:
+                break
+            place = (place + 1) & last
+        rows[item] = row
+    return n_codes
+
+
+@njit(nogil=True, cache=True)
+def hashed(words: Words, n_codes: int, places: Rows) -> None:
+    """Fill an empty hash table with the rows of all codes."""
+    last = len(places) - 1
+    for row in range(n_codes):
+        place = _home(words[:, row], last)
+        while places[place] != EMPTY:
+            place = (place + 1) & last
+        places[place] = row
+
+
+@njit(nogil=True, cache=True)
+def append(
+    rows: Rows, first: int, done: int, runs: Runs, pool: Rows, end: int
+) -> tuple[int, int, int]:
+    """Append items to the runs of their codes, until the pool has no room.
+
+    Parameters
+    ----------
+    rows : array of int32
+        Code rows of slots `first`, first + 1, ...
+    done : int
+        How many of them were appended before.
+    end : int
+        How much of the pool is used.
+
+    Returns
+    -------
+    done, end : int
+        The same now.
+    filled : int
+        How many codes had no item before.
+    """
+    filled = 0
+    for item in range(done, len(rows)):
+        row = rows[item]
+        length = runs.length[row]
+        if length == runs.room[row]:
+            room = length + length // 2 + 1
+            if end + room > len(pool):
+                return item, end, filled
+            start = runs.start[row]
+            for i in range(length):
+                pool[end + i] = pool[start + i]
+            runs.start[row] = end
+            runs.room[row] = room
+            end += room
+        pool[runs.start[row] + length] = first + item
+        runs.length[row] += 1
+        filled += runs.live[row] == 0
+        runs.live[row] += 1
+    return len(rows), end, filled
+
+
+@njit(nogil=True, cache=True)
+def bury(slots: NDArray[np.int64], rows: Rows, runs: Runs, pool: Rows) -> int:
+    """Remove the items in some slots; how many codes have none left by that."""
+    emptied = 0
+    for slot in slots:
+        row = rows[slot]
+        rows[slot] = EMPTY
+        start, length = runs.start[row], runs.length[row]
+        low, high = start, start + length
+        while low < high:
+            middle = (low + high) // 2
+            entry = pool[middle]
+            if (entry if entry >= 0 else ~entry) < slot:
+                low = middle + 1
+            else:
+                high = middle
+        pool[low] = ~slot
+        runs.live[row] -= 1
+        emptied += runs.live[row] == 0
+        if 2 * runs.live[row] < length:
+            runs.length[row] = _squeezed(pool, start, length, pool, start)
+    return emptied
+
+
+@njit(nogil=True, cache=True)
+def repack(runs: Runs, n_codes: int, pool: Rows, packed: Rows) -> int:
+    """Copy all runs to another pool without what is dead; how much of it is used then."""
+    end = 0
+    for row in range(n_codes):
+        length = _squeezed(pool, runs.start[row], runs.length[row], packed, end)
+        runs.start[row] = end
+        runs.length[row] = length
+        runs.room[row] = length + length // 4
+        end += runs.room[row]
+    return end
+
+
+@njit(nogil=True, cache=True)
+def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any) -> Any:
+    """Copy a run's live items to a place that is not behind it; their number."""
+    count = 0
+    for i in range(start, start + length):
+        if pool[i] >= 0:
+            target[at + count] = pool[i]
+            count += 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def slots_of(numbers: NDArray[np.int64], rows: Rows, wanted: NDArray[np.int64], slots: Rows) -> int:
+    """The slots of those wanted numbers that are there; how many, or -1 if not increasing.
+
+    Numbers mostly follow each other without a gap, so the slot is looked for as far ahead of
+    the last one as the numbers are apart, and by bisection only where it is not there.
+    """
+    count = 0
+    low, before = 0, np.int64(-1)
+    expected = numbers[0] if len(numbers) else np.int64(0)
+    for number in wanted:
+        if number <= before:
+            return -1
+        before = number
+        guess = low + (number - expected)
+        if guess < low or low == len(numbers):
+            continue
+        if guess >= len(numbers) or numbers[guess] != number:
+            high = min(guess, len(numbers))
+            while low < high:
+                middle = (low + high) // 2
+                if numbers[middle] < number:
+                    low = middle + 1
+                else:
+                    high = middle
+            guess = low
+            if guess == len(numbers):
+                continue
+            if numbers[guess] != number:
+                expected = numbers[guess]
+                continue
+        if rows[guess] != EMPTY:
+            slots[count] = guess
+            count += 1
+        low = guess
+        expected = number
+    return count
+
+
+@njit(nogil=True, cache=True)
+def grouped(slots: Rows, n: int, rows: Rows, n_codes: int) -> tuple[Runs, Rows]:
+    """Runs of some slots only, in order of arrival, for all codes."""
+    live = np.zeros(n_codes, np.int32)
+    for i in range(n):
+        live[rows[slots[i]]] += 1
+    start = np.empty(n_codes, np.int32)
+    end = 0
+    for row in range(n_codes):
+        start[row] = end
+        end += live[row]
+    pool = np.empty(n, np.int32)
+    length = np.zeros(n_codes, np.int32)
+    for i in range(n):
+        row = rows[slots[i]]
+        pool[start[row] + length[row]] = slots[i]
+        length[row] += 1
+    return Runs(start, length, live, live), pool

@@ -1,0 +1,52 @@
+"""What a score is, to the last bit: every engine computes it just so.
+
+A query's projection p is rounded to whole numbers, ``g = rint(p / max|p| · 32767)`` (for
+Hamming ranking g is the signs of p: -1 or +1). With an item's signs b and all sums whole
+
+    units = Σ g_j b_j        code score = units / √(Σ g_j² · n_bits)
+
+is a cosine; for Hamming ranking it is ``1 - 2 d / n_bits``. The query's sketch projection of
+each modality m is rounded likewise, to ``u = rint(v / max|v| · 127)``, and adds to the score
+
+    detail / (M · √(Σ u_j² · bits_m)) · Σ u_j s_j
+
+for each modality that both the query and the item have (M: how many the query has): `detail`
+times the mean cosine, in which a modality that the item lacks counts 0. Modalities are
+summed in the order of their names, and the sum is added to the code score. An all-zero
+projection gives scores of 0. Equal scores are in order of arrival.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Grid = NDArray[np.int32]
+
+CODE_BITS, SKETCH_BITS = 15, 7
+"""Bits of the rounded size of a projection's values."""
+
+
+def on_grid(values: NDArray[Any], bits: int) -> Grid:
+    """Rows of real values, each scaled and rounded to whole numbers of at most `bits` bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_grid(np.array([[0.5, -1.0, 0.0]]), 7)
+    array([[  64, -127,    0]], dtype=int32)
+    """
+    exact = values.astype(np.float64)
+    largest = np.abs(exact).max(axis=1, keepdims=True, initial=0.0)
+    exact /= np.where(largest > 0, largest, 1.0)
+    exact *= (1 << bits) - 1
+    return np.rint(exact, out=exact).astype(np.int32)
+
+
+def lengths(grid: Grid) -> Floats:
+    """``√(Σ g² · n)`` of each row of n whole numbers; 1 for a row of zeros."""
+    squares = np.square(grid.astype(np.int64)).sum(axis=1) * grid.shape[1]
+    return np.asarray(np.sqrt(np.maximum(squares, 1), dtype=np.float64))

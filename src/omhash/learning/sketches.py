@@ -1,0 +1,109 @@
+"""Sketches: what tells an item from others of its kind, in a few bits a modality.
+
+A code says what kind of thing an item is. A sketch is the signs of a random rotation of the
+item's own centred features: two items' sketches agree as far as their features point the
+same way. Nothing in it is learned but the centre, so a stored sketch never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ViewError
+from .heads import in_blocks, numbers
+from .views import Matrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sketcher:
+    """The sketches of one modality: ``(x - centre) @ rotation``, of which a bit is the sign.
+
+    Attributes
+    ----------
+    rotation : array of shape (d, bits)
+        Orthonormal columns; where there are more bits than features, several such blocks.
+    offset : array of shape (bits,)
+        The rotated centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omhash.codes import pack
+    >>> x = np.random.default_rng(0).standard_normal((5, 20))
+    >>> sketcher = Sketcher.fitted(x, np.ones(5, dtype=bool), bits=16, seed=0)
+    >>> pack(sketcher.project(x)).shape
+    (5, 2)
+    """
+
+    rotation: Floats
+    offset: Floats
+
+    @classmethod
+    def fitted(cls, matrix: Matrix, present: NDArray[np.bool_], bits: int, seed: int) -> Self:
+        """A sketcher whose centre is the mean of the items that have the modality."""
+        if not present.any():
+            raise InputError("no item has the modality: a sketch needs one to be centred on")
+        rotation = _rotation(matrix.shape[1], bits, np.random.default_rng(seed))
+        return cls(rotation, _mean(matrix, present) @ rotation)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a sketch."""
+        return int(self.rotation.shape[1])
+
+    def project(self, matrix: Matrix) -> NDArray[np.float32]:
+        """Rotated centred features, shape (n, bits); a row never depends on other rows.
+
+        The rows of items that lack the modality mean nothing.
+        """
+        if matrix.shape[1] != len(self.rotation):
+            raise ViewError(
+                f"the view has {matrix.shape[1]} columns, and sketches were made of "
+                f"{len(self.rotation)}"
+            )
+
+        def rotated(rows: Any) -> NDArray[Any]:
+            # x R - c R, so that a sparse view stays sparse.
+            wide = rows.astype(np.float64, copy=False)
+            return np.asarray(wide @ self.rotation - self.offset).astype(np.float32)
+
+        return in_blocks(rotated, matrix)
+
+    def to_state(self, prefix: str) -> dict[str, Any]:
+        """Arrays under names that begin with `prefix`."""
+        return {
+            f"{prefix}.rotation": self.rotation.copy(),
+            f"{prefix}.offset": self.offset.copy(),
+        }
+
+    @classmethod
+    def from_state(cls, prefix: str, state: Mapping[str, Any]) -> Self:
+        """What `to_state` wrote; a ValueError or KeyError where it is not whole."""
+        rotation = numbers(state, f"{prefix}.rotation")
+        offset = numbers(state, f"{prefix}.offset")
+        if rotation.ndim != 2 or offset.shape != rotation.shape[1:]:
+            raise ValueError(f"{prefix} has arrays of shapes {rotation.shape}, {offset.shape}")
+        return cls(rotation, offset)
+
+
+def _rotation(width: int, bits: int, rng: np.random.Generator) -> Floats:
+    blocks = [
+        np.linalg.qr(rng.standard_normal((width, min(width, bits - start))))[0]
+        for start in range(0, bits, width)
+    ]
+    return np.ascontiguousarray(np.hstack(blocks))
+
+
+def _mean(matrix: Matrix, present: NDArray[np.bool_]) -> Floats:
+    if isinstance(matrix, np.ndarray):
+        total = matrix.sum(axis=0, dtype=np.float64, where=present[:, None])
+    else:
+        total = matrix[present].astype(np.float64).sum(axis=0)
+    return np.asarray(total) / np.count_nonzero(present)
