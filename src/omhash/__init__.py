@@ -8,9 +8,10 @@
 (300, 4)
 """
 
+from .collection import Collection, open  # noqa: A004 - omhash.open, as in gzip.open
 from .errors import OmhashError
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
 
-__all__ = ["HCFW", "Hasher", "OmhashError"]
+__all__ = ["HCFW", "Collection", "Hasher", "OmhashError", "open"]
 __version__ = "0.1.0"

@@ -11,7 +11,12 @@
      ├── DataFileError (ValueError)      a file that is missing, corrupt or of another form
      ├── StateError (ValueError)         a hasher's state that does not fit
      ├── NotFittedError (RuntimeError)   asked for something that must be learned first
-     └── UnsupportedError (RuntimeError) asked for something this method cannot do
+     ├── UnsupportedError (RuntimeError) asked for something this method cannot do
+     └── StoreError (RuntimeError)       a collection cannot be read or written: no such
+          │                              collection, disk full, read-only, closed
+          ├── BusyError                  another process is writing
+          ├── FormatError                written by a newer omhash
+          └── DamagedError               a file of a collection is damaged: names it
 
 Catch `OmhashError` to catch them all; catch `ValueError` or `RuntimeError` where
 that is what surrounding code expects. A message says what was wrong, where (file,
@@ -59,3 +64,19 @@ class NotFittedError(OmhashError, RuntimeError):
 
 class UnsupportedError(OmhashError, RuntimeError):
     """A method cannot do what was asked."""
+
+
+class StoreError(OmhashError, RuntimeError):
+    """A collection cannot be read or written."""
+
+
+class BusyError(StoreError):
+    """Another process is writing to the collection."""
+
+
+class FormatError(StoreError):
+    """The collection was written in a format that this version does not know."""
+
+
+class DamagedError(StoreError):
+    """A file of the collection is damaged; the message names it."""

@@ -1,0 +1,141 @@
+"""What is handed to a collection, once it is known to be usable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+from .errors import InputError, ParameterError
+from .hashers import BY_NAME
+from .hashers.base import Hasher
+from .store.where import CATEGORIES
+
+
+def texts(keys: Iterable[str]) -> list[str]:
+    """Keys, each a text."""
+    if isinstance(keys, (str, bytes)):
+        raise InputError(f"keys: {keys!r} is one text, not a collection of keys: write [{keys!r}]")
+    found = list(keys)
+    for place, key in enumerate(found):
+        if not isinstance(key, str) or not key:
+            raise InputError(f"keys, item {place}: a key must be text, not {key!r}")
+        if "\0" in key or not _is_unicode(key):
+            raise InputError(f"keys, item {place}: {key!r} holds what no text may hold")
+    return [str(key) for key in found]
+
+
+def checked_keys(keys: Sequence[str], n: int) -> list[str]:
+    """One key an item, none of them twice."""
+    found = texts(keys)
+    if len(found) != n:
+        raise InputError(f"there are {len(found)} keys for {n} items")
+    if len(set(found)) < n:
+        seen: set[str] = set()
+        twice = next(key for key in found if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # remembers
+        raise InputError(f"keys: {twice!r} is there twice in one round")
+    return found
+
+
+def checked_payloads(
+    payloads: Sequence[Mapping[str, Any]] | None, n: int
+) -> list[Mapping[str, Any]]:
+    """One mapping an item that JSON can hold."""
+    if payloads is None:
+        return [{}] * n
+    found = list(payloads)
+    if len(found) != n:
+        raise InputError(f"there are {len(found)} payloads for {n} items")
+    for place, payload in enumerate(found):
+        if not isinstance(payload, Mapping):
+            raise InputError(f"payloads, item {place}: {payload!r} is not a mapping of fields")
+        for field in payload:
+            if not isinstance(field, str) or not field or '"' in field or field == CATEGORIES:
+                raise InputError(
+                    f"payloads, item {place}: a field cannot be called {field!r}: names are text "
+                    f"without quotation marks, and {CATEGORIES!r} is taken"
+                )
+        try:
+            written = json.dumps(payload, allow_nan=False, ensure_ascii=False)
+            written.encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"payloads, item {place}: JSON cannot hold it: {error}") from None
+    return found
+
+
+def checked_round_id(round_id: str) -> str:
+    """The name of a round."""
+    if not isinstance(round_id, str) or not round_id or not _is_unicode(round_id):
+        raise InputError(f"round_id must be text, not {round_id!r}")
+    return round_id
+
+
+def checked_widths(modalities: Mapping[str, int]) -> dict[str, int]:
+    """The width of every modality."""
+    if not isinstance(modalities, Mapping) or not modalities:
+        raise ParameterError(
+            'modalities must be a mapping of name to width, like {"image": 512}, not '
+            f"{modalities!r}"
+        )
+    for name, width in modalities.items():
+        if not isinstance(name, str) or not name:
+            raise ParameterError(f"modalities: a name must be text, not {name!r}")
+        if not _is_whole(width) or width < 1:
+            raise ParameterError(f"modalities: {name!r} must have a width from 1, not {width!r}")
+    return {name: int(width) for name, width in modalities.items()}
+
+
+def checked_sketch_bits(
+    bits: int | Mapping[str, int], modalities: Mapping[str, int]
+) -> dict[str, int]:
+    """Bits of the sketches of the modalities that have any."""
+    given = bits if isinstance(bits, Mapping) else dict.fromkeys(modalities, bits)
+    for name, number in given.items():
+        if name not in modalities:
+            raise ParameterError(f"sketch_bits: there is no modality {name!r}")
+        if not _is_whole(number) or not 0 <= number <= 1024 or number % 8:
+            raise ParameterError(
+                f"sketch_bits of {name!r} must be a multiple of 8 from 0 to 1024, not {number!r}"
+            )
+    return {name: int(given[name]) for name in sorted(given) if given[name]}
+
+
+def hasher_config(hasher: Hasher) -> dict[str, Any]:
+    """A hasher's name and parameters; None for parameters that JSON cannot hold."""
+    parameters = hasher.get_params(deep=False)
+    try:
+        plain = json.loads(json.dumps(parameters, allow_nan=False))
+    except (TypeError, ValueError):
+        plain = None
+    return {"name": type(hasher).__name__, "parameters": plain}
+
+
+def configured_hasher(config: Mapping[str, Any], given: Hasher | None) -> Hasher:
+    """The hasher of a collection, before it has learned anything."""
+    name, parameters = config["name"], config["parameters"]
+    if given is not None:
+        if hasher_config(given) != config:
+            raise ParameterError(
+                f"the collection was made with {name} and the parameters {parameters}, and this "
+                f"hasher is {given!r}"
+            )
+        return given
+    if name not in BY_NAME or parameters is None:
+        raise ParameterError(
+            f"the collection was made with a hasher of your own or with parameters that a file "
+            f"cannot hold: pass it again, omhash.open(path, hasher={name}(...))"
+        )
+    return BY_NAME[name](**parameters)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""What a collection answers: hits, items and reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .codes import Codes
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An item that was found.
+
+    Attributes
+    ----------
+    key : str
+    score : float
+        Falls from hit to hit: the cosine between the query's projection and the item's code,
+        plus `detail` times that of the sketches.
+    distance : int
+        Hamming distance of the codes.
+    categories : tuple of str
+    payload : dict
+    """
+
+    key: str
+    score: float
+    distance: int
+    categories: tuple[str, ...]
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """What a round brought.
+
+    Attributes
+    ----------
+    id : str
+    items, replaced, labelled : int
+        Items of the round, those whose key was there before, and those that taught something.
+    new_categories : tuple of str
+    seconds : float
+        To learn and store it.
+    repeated : bool
+        Whether the round was there already, so that nothing was done.
+    """
+
+    id: str
+    items: int
+    replaced: int
+    labelled: int
+    new_categories: tuple[str, ...]
+    seconds: float
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class ForgetReport:
+    """What was forgotten.
+
+    Attributes
+    ----------
+    forgotten : int
+    missing : tuple of str
+        Keys that were not there.
+    purged : bool
+        Whether the write-ahead log is empty too; False while another process reads an older
+        state: call `compact` later.
+    """
+
+    forgotten: int
+    missing: tuple[str, ...]
+    purged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A stored item.
+
+    Attributes
+    ----------
+    key : str
+    categories : tuple of str
+    payload : dict
+    code : packed bits
+    """
+
+    key: str
+    categories: tuple[str, ...]
+    payload: dict[str, Any]
+    code: Codes

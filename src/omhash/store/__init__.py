@@ -1,0 +1,6 @@
+"""What keeps a collection durably: items, codes, rounds and the hasher's state."""
+
+from .base import Additions, Block, Change, Head, Reading, Row, Store
+from .sqlite import SQLiteStore
+
+__all__ = ["Additions", "Block", "Change", "Head", "Reading", "Row", "SQLiteStore", "Store"]
