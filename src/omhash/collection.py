@@ -6,7 +6,7 @@ import copy
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from hashlib import sha256
 from os import PathLike
@@ -26,16 +26,16 @@ from ._arguments import (
     texts,
 )
 from ._sharing import SharedLock
-from .codes import pack, unpack
-from .errors import InputError, ParameterError, UnsupportedError
+from .codes import pack
+from .errors import DamagedError, InputError, ParameterError, UnsupportedError
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
-from .index import Found, Queries
-from .learning.labels import LabelMatrix, Labels, label_matrix
-from .learning.views import Matrix, Views, n_rows, shaped_views
+from .index import Found
+from .learning.labels import Labels, label_matrix
+from .learning.views import Views, completed, n_rows, shaped_views
 from .results import ForgetReport, Hit, Item, RoundReport
 from .snapshot import Snapshot
-from .store import Additions, Change, Reading, SQLiteStore
+from .store import Additions, Change, Reading, SQLiteStore, problems
 from .store.records import Layout, Numbers
 from .store.where import Where
 
@@ -166,27 +166,27 @@ class Collection:
                 known = reading.round(checked_round_id(name))
                 replaced = reading.numbers_of(names)
             if known is not None:
-                return _repeated(known, digest)
+                return RoundReport.repetition(known, digest)
             snapshot = self._snapshot
             hasher = copy.copy(snapshot.hasher)
             teaches = labelled > 0 or head.state is None
             if teaches:
-                given = matrices if head.state else _complete(matrices, self._modalities)
+                given = matrices if head.state else completed(matrices, self._modalities)
                 hasher.partial_fit(given, labels, categories=categories)
             codes = hasher.item_codes(matrices, labels, categories=categories)
-            sketches = snapshot.sketches.fitted(matrices)
-            values, present = sketches.projected(matrices, n)
+            sketchers = snapshot.sketchers.fitted(matrices)
+            values, present = sketchers.projected(matrices, n)
             packed = {name: pack(rows) for name, rows in values.items()}
             new = hasher.categories_[len(snapshot.categories) :]
             report = RoundReport(name, n, len(replaced), labelled, new, time.perf_counter() - start)
             state = self._store.save_state("state", hasher.get_state()) if teaches else None
             more = None
-            if len(sketches.known) > len(snapshot.sketches.known):
-                more = self._store.save_state("sketchers", sketches.to_state())
+            if len(sketchers.known) > len(snapshot.sketchers.known):
+                more = self._store.save_state("sketchers", sketchers.to_state())
             change = Change(
                 added=Additions(
                     names,
-                    _label_sets(read, hasher.categories_),
+                    read.sets(hasher.categories_),
                     snapshot.layout.packed(codes, packed, present),
                     extras,
                 ),
@@ -196,7 +196,7 @@ class Collection:
                 ),
                 round={**asdict(report), "keys": digest},
                 state=state,
-                sketchers=self._store.save_state("sketchers", sketches.to_state())
+                sketchers=self._store.save_state("sketchers", sketchers.to_state())
                 if more
                 else None,
             )
@@ -242,12 +242,13 @@ class Collection:
         with self._reading() as reading:
             keep = None if where is None else self._kept(reading, where)
             if matrices is not None:
-                queries = self._asked(matrices, rank, detail)
+                queries = self._snapshot.asked(matrices, rank, detail)
                 return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
             number = reading.numbers_of([str(key)]).get(str(key))
             if number is None:
                 raise InputError(f"there is no item with the key {key!r}")
-            queries = self._asked_like(reading, number, rank, detail)
+            item = reading.items(np.array([number]))
+            queries = self._snapshot.asked_like(item, rank, detail)
             found = self._snapshot.index.search(queries, k + 1, keep=keep)
             return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
 
@@ -320,6 +321,32 @@ class Collection:
         with self._store.writing():
             self._store.compact()
 
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy the collection, as it is now, to a new folder; searches go on meanwhile."""
+        self._store.backup(Path(path))
+
+    @classmethod
+    def restore(
+        cls, backup: str | PathLike[str], path: str | PathLike[str], *, hasher: Hasher | None = None
+    ) -> Self:
+        """Make a collection from a backup, once that is known to be whole."""
+        wrong = problems(Path(backup))
+        if wrong:
+            raise DamagedError(f"the backup is damaged: {'; '.join(wrong)}")
+        with closing(SQLiteStore(Path(backup))) as store:
+            store.backup(Path(path))
+        return cls(SQLiteStore(Path(path)), hasher)
+
+    def check(self, *, repair: bool = False) -> list[str]:
+        """What is wrong with the collection's files; nothing if it is whole."""
+        wrong = problems(self._store.path, repair=repair)
+        with self._reading() as reading:
+            learned = self._snapshot.hasher
+            told = list(reading.categories().values())
+            if self._snapshot.learned and not np.array_equal(told, learned.category_codes_):
+                wrong.append(f"{self._store.path}: category codes are not those of the hasher")
+        return wrong
+
     def status(self) -> dict[str, Any]:
         """Plain values that tell of the collection."""
         with self._reading() as reading:
@@ -340,7 +367,7 @@ class Collection:
     def rounds(self) -> list[RoundReport]:
         """The reports of all rounds, in order."""
         with self._reading() as reading:
-            return [_round_report(told) for told in reading.rounds()]
+            return [RoundReport.of(told) for told in reading.rounds()]
 
     def items(self) -> Iterator[Item]:
         """All items in order of arrival, as they were when the iteration began."""
@@ -408,34 +435,6 @@ class Collection:
             self._matching[name] = reading.matching(where)
         return self._matching[name]
 
-    def _asked(self, matrices: Mapping[str, Matrix], rank: str, detail: float) -> Queries:
-        snapshot, n = self._snapshot, n_rows(matrices)
-        if snapshot.learned:
-            projections = snapshot.hasher.project(matrices)
-        else:
-            projections = np.zeros((n, snapshot.layout.n_bits), np.float32)
-        values, present = snapshot.sketches.projected(matrices, n)
-        asked = [name for name in values if name in matrices]
-        return Queries.of(
-            projections,
-            rank=rank,
-            sketches={name: values[name] for name in asked},
-            present={name: present[name] for name in asked},
-            detail=detail,
-        )
-
-    def _asked_like(self, reading: Reading, number: int, rank: str, detail: float) -> Queries:
-        """The query that an item's own code and sketches make."""
-        block = reading.items(np.array([number]))
-        codes, sketches, present = self._snapshot.layout.unpacked(block.bodies)
-        return Queries.of(
-            unpack(codes),
-            rank=rank,
-            sketches={name: unpack(rows) for name, rows in sketches.items()},
-            present=present,
-            detail=detail,
-        )
-
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
         if not found:
             return []
@@ -470,37 +469,3 @@ def _sorted(numbers: Iterable[int]) -> Numbers:
 def _without(number: int, found: Found) -> Found:
     others = found.numbers != number
     return Found(found.numbers[others], found.scores[others], found.distances[others])
-
-
-def _label_sets(read: LabelMatrix, categories: Sequence[str]) -> list[tuple[int, ...]]:
-    """The sorted category numbers of every item."""
-    matrix = read.aligned(categories)
-    matrix.sort_indices()
-    ends = matrix.indptr[1:-1]
-    return [tuple(part.tolist()) for part in np.split(matrix.indices, ends)]
-
-
-def _complete(matrices: Mapping[str, Matrix], widths: Mapping[str, int]) -> dict[str, Matrix]:
-    """With a view of missing rows for every modality that the first round lacks."""
-    n = n_rows(matrices)
-    missing = {
-        name: np.full((n, width), np.nan, dtype=np.float32)
-        for name, width in widths.items()
-        if name not in matrices
-    }
-    return {**matrices, **missing}
-
-
-def _round_report(told: Mapping[str, Any], *, repeated: bool = False) -> RoundReport:
-    values = {name: value for name, value in told.items() if name != "keys"}
-    values["new_categories"] = tuple(values["new_categories"])
-    return RoundReport(**{**values, "repeated": repeated})
-
-
-def _repeated(told: Mapping[str, Any], digest: str) -> RoundReport:
-    if told["keys"] != digest:
-        raise InputError(
-            f"round {told['id']!r} is there already, with other keys: give these items another "
-            "round_id"
-        )
-    return _round_report(told, repeated=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from .codes import Codes
+from .errors import InputError
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,23 @@ class RoundReport:
     new_categories: tuple[str, ...]
     seconds: float
     repeated: bool = False
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], *, repeated: bool = False) -> Self:
+        """The report that a store kept."""
+        values = {field.name: told[field.name] for field in fields(cls)}
+        values["new_categories"] = tuple(values["new_categories"])
+        return cls(**{**values, "repeated": repeated})
+
+    @classmethod
+    def repetition(cls, told: Mapping[str, Any], keys: str) -> Self:
+        """The report of a round that is sent again; `keys` is the digest of what is sent."""
+        if told["keys"] != keys:
+            raise InputError(
+                f"round {told['id']!r} is there already, with other keys: give these items "
+                "another round_id"
+            )
+        return cls.of(told, repeated=True)
 
 
 @dataclass(frozen=True)

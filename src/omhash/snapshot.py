@@ -4,80 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .codes import Codes
+from .codes import Codes, unpack
 from .errors import DamagedError
 from .hashers.base import Hasher
-from .index import ExactIndex, Index
-from .learning.sketches import Sketcher
-from .learning.views import Matrix, filled
-from .store import Head, Reading, Store
+from .index import ExactIndex, Index, Queries
+from .learning.sketches import Sketchers
+from .learning.views import Matrix, n_rows
+from .store import Block, Head, Reading, Store
 from .store.records import Layout
 
-Present = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Sketches:
-    """Sketchers of the modalities that have one so far, and how to make the others.
-
-    Attributes
-    ----------
-    bits : dict of str to int
-        Of every modality that gets sketches.
-    """
-
-    bits: dict[str, int]
-    seed: int
-    known: Mapping[str, Sketcher]
-
-    def fitted(self, matrices: Mapping[str, Matrix]) -> Sketches:
-        """With sketchers of modalities that are seen for the first time."""
-        known = dict(self.known)
-        for place, (name, bits) in enumerate(self.bits.items()):
-            if name in known or name not in matrices:
-                continue
-            view = filled(name, matrices[name])
-            if view.present.any():
-                seed = np.random.SeedSequence([self.seed, place]).generate_state(1)[0]
-                known[name] = Sketcher.fitted(view.matrix, view.present, bits, int(seed))
-        return Sketches(self.bits, self.seed, known)
-
-    def projected(
-        self, matrices: Mapping[str, Matrix], n: int
-    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, Present]]:
-        """Sketch projections of items, and which have the modality; zeros where none is known."""
-        values = {name: np.zeros((n, bits), np.float32) for name, bits in self.bits.items()}
-        present = {name: np.zeros(n, dtype=bool) for name in self.bits}
-        for name, sketcher in self.known.items():
-            if name in matrices:
-                view = filled(name, matrices[name])
-                values[name] = sketcher.project(view.matrix)
-                present[name] = view.present
-        return values, present
-
-    def to_state(self) -> dict[str, Any]:
-        """Arrays and plain values."""
-        state: dict[str, Any] = {"known": list(self.known)}
-        for place, sketcher in enumerate(self.known.values()):
-            state |= sketcher.to_state(f"{place}")
-        return state
-
-    def with_state(self, state: Mapping[str, Any]) -> Sketches:
-        """With the sketchers that `to_state` told of."""
-        known = {
-            name: Sketcher.from_state(f"{place}", state)
-            for place, name in enumerate(state["known"])
-        }
-        return Sketches(self.bits, self.seed, known)
-
-
-Loaded: TypeAlias = tuple[Hasher, Sketches]
+Loaded: TypeAlias = tuple[Hasher, Sketchers]
 
 
 class Snapshot:
@@ -94,14 +34,14 @@ class Snapshot:
     def __init__(self, hasher: Hasher, layout: Layout, seed: int) -> None:
         self.layout = layout
         self.hasher = hasher
-        self.sketches = Sketches(layout.sketches, seed, {})
+        self.sketchers = Sketchers(layout.sketches, seed, {})
         self.index: Index = self._empty_index()
         self.categories: dict[str, Codes] = {}
         self.label_sets: dict[int, tuple[str, ...]] = {0: ()}
         self.generation = -1
         self.next_number = 0
         self._state: dict[str, str] | None = None
-        self._sketchers: dict[str, str] | None = None
+        self._sketchers_at: dict[str, str] | None = None
 
     @property
     def learned(self) -> bool:
@@ -124,15 +64,15 @@ class Snapshot:
         learned : reference and Hasher, optional
             A state that need not be loaded, because its hasher is at hand.
         """
-        hasher, sketches = self.hasher, self.sketches
+        hasher, sketchers = self.hasher, self.sketchers
         if head.state is not None and head.state != self._state:
             if learned is not None and learned[0] == head.state:
                 hasher = learned[1]
             else:
                 hasher = copy.copy(blank).set_state(store.load_state(head.state))
-        if head.sketchers is not None and head.sketchers != self._sketchers:
-            sketches = sketches.with_state(store.load_state(head.sketchers))
-        return hasher, sketches
+        if head.sketchers is not None and head.sketchers != self._sketchers_at:
+            sketchers = sketchers.with_state(store.load_state(head.sketchers))
+        return hasher, sketchers
 
     def follow(self, reading: Reading, loaded: Loaded) -> None:
         """Take over what was committed since."""
@@ -146,9 +86,36 @@ class Snapshot:
                 number: tuple(names[place] for place in places)
                 for number, places in reading.label_sets().items()
             }
-        self.hasher, self.sketches = loaded
-        self._state, self._sketchers = head.state, head.sketchers
+        self.hasher, self.sketchers = loaded
+        self._state, self._sketchers_at = head.state, head.sketchers
         self.generation, self.next_number = head.generation, head.next_number
+
+    def asked(self, matrices: Mapping[str, Matrix], rank: str, detail: float) -> Queries:
+        """Queries that views make."""
+        n = n_rows(matrices)
+        if self.learned:
+            projections = self.hasher.project(matrices)
+        else:
+            projections = np.zeros((n, self.layout.n_bits), np.float32)
+        values, present = self.sketchers.projected(matrices, n)
+        return Queries.of(
+            projections,
+            rank=rank,
+            sketches={name: rows for name, rows in values.items() if name in matrices},
+            present={name: has for name, has in present.items() if name in matrices},
+            detail=detail,
+        )
+
+    def asked_like(self, item: Block, rank: str, detail: float) -> Queries:
+        """The query that an item's own code and sketches make."""
+        codes, sketches, present = self.layout.unpacked(item.bodies)
+        return Queries.of(
+            unpack(codes),
+            rank=rank,
+            sketches={name: unpack(rows) for name, rows in sketches.items()},
+            present=present,
+            detail=detail,
+        )
 
     def _follow_items(self, reading: Reading) -> None:
         removed = reading.removed_since(self.generation)

@@ -35,6 +35,14 @@ class LabelMatrix:
             shape=(self.matrix.shape[0], len(names)),
         )
 
+    def sets(self, names: Sequence[str]) -> list[tuple[int, ...]]:
+        """The places in `names`, in order, of each item's categories."""
+        matrix = self.aligned(names)
+        matrix.sort_indices()
+        columns, ends = matrix.indices.tolist(), matrix.indptr.tolist()
+        pairs = zip(ends[:-1], ends[1:], strict=True)
+        return [tuple(columns[start:stop]) for start, stop in pairs]
+
     def occurring(self) -> tuple[str, ...]:
         """The names that at least one item has."""
         counts = self.matrix.sum(axis=0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ViewError
 from .heads import in_blocks, numbers
-from .views import Matrix
+from .views import Matrix, filled
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +91,61 @@ class Sketcher:
         if rotation.ndim != 2 or offset.shape != rotation.shape[1:]:
             raise ValueError(f"{prefix} has arrays of shapes {rotation.shape}, {offset.shape}")
         return cls(rotation, offset)
+
+
+@dataclass(frozen=True)
+class Sketchers:
+    """The sketchers of an item's modalities: those that are there, and how to make the others.
+
+    Attributes
+    ----------
+    bits : dict of str to int
+        Of every modality that gets sketches.
+    """
+
+    bits: dict[str, int]
+    seed: int
+    known: Mapping[str, Sketcher]
+
+    def fitted(self, matrices: Mapping[str, Matrix]) -> Self:
+        """With sketchers of modalities that are seen for the first time."""
+        known = dict(self.known)
+        for place, (name, bits) in enumerate(self.bits.items()):
+            if name in known or name not in matrices:
+                continue
+            view = filled(name, matrices[name])
+            if view.present.any():
+                seed = np.random.SeedSequence([self.seed, place]).generate_state(1)[0]
+                known[name] = Sketcher.fitted(view.matrix, view.present, bits, int(seed))
+        return type(self)(self.bits, self.seed, known)
+
+    def projected(
+        self, matrices: Mapping[str, Matrix], n: int
+    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, NDArray[np.bool_]]]:
+        """Sketch projections of items, and which have the modality; zeros where none is known."""
+        values = {name: np.zeros((n, bits), np.float32) for name, bits in self.bits.items()}
+        present = {name: np.zeros(n, dtype=bool) for name in self.bits}
+        for name, sketcher in self.known.items():
+            if name in matrices:
+                view = filled(name, matrices[name])
+                values[name] = sketcher.project(view.matrix)
+                present[name] = view.present
+        return values, present
+
+    def to_state(self) -> dict[str, Any]:
+        """Arrays and plain values."""
+        state: dict[str, Any] = {"known": list(self.known)}
+        for place, sketcher in enumerate(self.known.values()):
+            state |= sketcher.to_state(f"{place}")
+        return state
+
+    def with_state(self, state: Mapping[str, Any]) -> Self:
+        """With the sketchers that `to_state` told of."""
+        known = {
+            name: Sketcher.from_state(f"{place}", state)
+            for place, name in enumerate(state["known"])
+        }
+        return type(self)(self.bits, self.seed, known)
 
 
 def _rotation(width: int, bits: int, rng: np.random.Generator) -> Floats:

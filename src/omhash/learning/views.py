@@ -104,6 +104,17 @@ def n_rows(matrices: Mapping[str, Matrix]) -> int:
     return int(next(iter(matrices.values())).shape[0])
 
 
+def completed(matrices: Mapping[str, Matrix], widths: Mapping[str, int]) -> dict[str, Matrix]:
+    """Checked views, and one of missing rows for each modality that none of them speaks of."""
+    n = n_rows(matrices)
+    missing = {
+        name: np.full((n, width), np.nan, dtype=np.float32)
+        for name, width in widths.items()
+        if name not in matrices
+    }
+    return {**matrices, **missing}
+
+
 def _shaped(name: str, view: Any) -> Matrix:
     if not isinstance(name, str) or not name:
         raise ViewError(f"a modality's name must be text, not {name!r}")

@@ -2,5 +2,16 @@
 
 from .base import Additions, Block, Change, Head, Reading, Row, Store
 from .sqlite import SQLiteStore
+from .sqlite_check import problems
 
-__all__ = ["Additions", "Block", "Change", "Head", "Reading", "Row", "SQLiteStore", "Store"]
+__all__ = [
+    "Additions",
+    "Block",
+    "Change",
+    "Head",
+    "Reading",
+    "Row",
+    "SQLiteStore",
+    "Store",
+    "problems",
+]

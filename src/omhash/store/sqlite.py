@@ -8,6 +8,7 @@ So whatever is interrupted leaves the state before or the state after, whole.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,10 +20,12 @@ from . import files
 from .base import Change, Head, Store
 from .records import seal
 from .sqlite_commit import SCHEMA, apply, emptied
-from .sqlite_reading import SQLiteReading, damaged, told
+from .sqlite_reading import SQLiteReading, told
 
 FORMAT = 1
 DATABASE, LOCK, GENERATION = "items.sqlite", "lock", "generation"
+
+_MENDED = "omhash check --repair makes it anew"
 
 
 class SQLiteStore(Store):
@@ -133,6 +136,53 @@ class SQLiteStore(Store):
             connection.execute("VACUUM")
         self.purge()
 
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong with the database."""
+        with self._connection() as connection:
+            found = connection.execute("PRAGMA integrity_check").fetchall()
+        return [f"{self._database}: {problem}" for (problem,) in found if problem != "ok"]
+
+    def reindex(self) -> None:
+        """Build the database's own indexes anew."""
+        with self.writing(), self._connection() as connection:
+            connection.execute("REINDEX")
+
+    def backup(self, target: Path) -> None:
+        """Copy the collection to a new folder, which gets its name when it is whole.
+
+        Writers wait meanwhile; readers do not.
+        """
+        if target.exists():
+            raise StoreError(f"{target}: is there already: name another folder")
+        fresh = target.with_name(f"{target.name}.new")
+        with files.told(fresh, "write"):
+            if fresh.exists():  # what an interrupted backup left
+                shutil.rmtree(fresh)
+            fresh.mkdir(parents=True)
+            try:
+                with self.writing():
+                    self._copy(fresh)
+                for path in (*fresh.iterdir(), fresh):
+                    files.sync(path)
+                fresh.rename(target)
+                files.sync(target.parent)
+            except BaseException:
+                shutil.rmtree(fresh, ignore_errors=True)
+                raise
+
+    def _copy(self, target: Path) -> None:
+        with self._connection() as connection, told(target / DATABASE):
+            copied = sqlite3.connect(target / DATABASE)
+            try:
+                connection.backup(copied)
+            finally:
+                copied.close()
+        with self.reading() as reading:
+            for reference in (reading.head.state, reading.head.sketchers):
+                if reference is not None:
+                    self.load_state(reference)  # a damaged file is not worth a copy
+                    shutil.copyfile(self.path / reference["file"], target / reference["file"])
+
     @property
     def nbytes(self) -> int:
         """Bytes of all files."""
@@ -188,25 +238,34 @@ class SQLiteStore(Store):
         if self._closed:
             raise StoreError(f"{self.path}: the collection is closed: open it again")
 
-    def _refuse_lost_commits(self, generation: int) -> None:
-        """SQLite takes a damaged log for a shorter one: the file `generation` knows better."""
+    @staticmethod
+    def generation_mark(path: Path) -> int:
+        """The last commit that the file beside the database knows of; 0 without the file."""
+        mark = path / GENERATION
         try:
-            known = int((self.path / GENERATION).read_text() or "-1")
+            number, told = map(int, mark.read_text().split())
         except FileNotFoundError:
-            known = 0
-        except ValueError:
-            raise damaged(self.path / GENERATION, "is not what was written") from None
-        if generation < known:
+            return 0
+        except (ValueError, UnicodeDecodeError):
+            raise DamagedError(f"{mark}: is not what was written: {_MENDED}") from None
+        if seal(number) != told:
+            raise DamagedError(f"{mark}: is not what was written: {_MENDED}")
+        return number
+
+    def _refuse_lost_commits(self, generation: int) -> None:
+        """SQLite takes a damaged log for a shorter one: the mark beside it knows better."""
+        lost = self.generation_mark(self.path) - generation
+        if lost > 0:
             raise DamagedError(
-                f"{self._database}-wal: {known - generation} commits are lost: "
-                "restore the collection from a backup"
+                f"{self._database}-wal: {lost} commits are lost: restore the collection from a "
+                "backup"
             )
 
     def _mark_generation(self, generation: int) -> None:
         # Not waited for: a mark that a power cut takes back is older, and harmless.
         fresh = self.path / f"{GENERATION}.new"
         with suppress(OSError):
-            fresh.write_text(str(generation))
+            fresh.write_text(f"{generation} {seal(generation)}")
             fresh.replace(self.path / GENERATION)
 
     def _remove_unnamed(self, document: Mapping[str, Any]) -> None:
