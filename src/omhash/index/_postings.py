@@ -197,28 +197,31 @@ def find(
     looked for as far after the last one as the numbers are apart, then by bisection.
     """
     n = len(numbers)
-    dense = n > 0 and numbers[n - 1] - numbers[0] == n - 1
+    if n == 0:
+        return 0
+    dense = numbers[n - 1] - numbers[0] == n - 1
     count = low = 0
+    known = numbers[0]  # the number in slot `low`
     for number in wanted:
-        if low == n or number < numbers[low]:
+        slot = low + (number - known)
+        if slot < low:
             continue
-        slot = low + (number - numbers[low])
         if not dense and (slot >= n or numbers[slot] != number):
-            high = min(slot, n)
+            high = min(slot, n - 1)
             while low < high:
                 middle = (low + high) // 2
                 if numbers[middle] < number:
                     low = middle + 1
                 else:
                     high = middle
-            if low == n or numbers[low] != number:
+            slot, known = low, numbers[low]
+            if known != number:
                 continue
-            slot = low
-        if slot < n:
-            row = rows[slot]
-            slots[count], found[count] = slot, row
-            count += row != EMPTY
-            low = slot
+        if slot >= n:
+            break
+        slots[count], found[count] = slot, rows[slot]
+        count += found[count] != EMPTY
+        low, known = slot, number
     return count
 
 
