@@ -296,7 +296,7 @@ def checked_numbers(words: str, numbers: Numbers) -> Numbers:
     if len(checked) and checked[0] < 0:
         raise InputError(f"{words} begin with {checked[0]}: they are counted from 0")
     if not increases(checked):
-        raise InputError(f"{words} must increase")
+        raise InputError(f"{words} must be sorted, and each stand there once")
     return checked
 
 
