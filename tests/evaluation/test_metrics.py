@@ -13,8 +13,6 @@ from omhash.evaluation import (
     evaluate,
     mean_average_precision,
 )
-from omhash.evaluation._ranking import words
-from omhash.evaluation._runs import Runs
 
 METRICS = [
     "map",
@@ -54,19 +52,19 @@ def plain_metrics(levels, distances, asked, stored):
 
 @st.composite
 def problems(draw, max_items=12):
-    n_bytes = draw(st.sampled_from([1, 2, 5, 9, 33]))
+    n_bytes = draw(st.sampled_from([1, 2, 5, 9, 128]))
     n_categories = draw(st.sampled_from([0, 1, 3, 70, 300]))
     n_queries, n_items = draw(st.integers(0, 3)), draw(st.integers(0, max_items))
-    # Few distinct codes, so that ties and repeated codes are common.
-    codes = draw(hnp.arrays(np.uint8, (4, n_bytes), elements=st.integers(0, 255)))
-    database = codes[draw(hnp.arrays(np.intp, n_items, elements=st.integers(0, 3)))]
-    # Sixteenths are exact in any sum, so that scores of different codes tie, too.
+    # From one code for all items, over ties of the same and of different codes, to one for each.
+    n_codes = draw(st.integers(1, max_items))
+    byte = draw(st.sampled_from([st.sampled_from([0, 85, 170]), st.integers(0, 255)]))
+    codes = draw(hnp.arrays(np.uint8, (n_codes, n_bytes), elements=byte))
+    database = codes[draw(hnp.arrays(np.intp, n_items, elements=st.integers(0, n_codes - 1)))]
+    # Exact in any sum, so that scores of different codes tie, or differ in their last bits only.
+    unit = draw(st.sampled_from([2.0**-4, 2.0**-33]))
+    multiple = st.integers(-40, 40).map(lambda i: i * unit)
     projections = draw(
-        hnp.arrays(
-            np.float32,
-            (n_queries, 8 * n_bytes),
-            elements=st.integers(-40, 40).map(lambda i: i / 16),
-        )
+        hnp.arrays(np.float64, (n_queries, 8 * n_bytes), elements=st.just(1.0) | multiple)
     )
     seed = draw(st.integers(0, 2**32 - 1))
     rng, share = np.random.default_rng(seed), draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
@@ -170,7 +168,7 @@ def test_map_of_many_items_is_that_of_a_sort_per_query(larger, kind):
 
 @st.composite
 def repeated(draw):
-    """Items that repeat a few pairs of code and labels, some in runs and some alternating."""
+    """Items that repeat a few pairs of code and labels, in any order."""
     n_bytes, n_kinds = draw(st.sampled_from([1, 5])), draw(st.integers(1, 5))
     # Opposite bits and few values of projections, so that different codes tie.
     codes = draw(hnp.arrays(np.uint8, (3, n_bytes), elements=st.sampled_from([0, 85, 170, 255])))
@@ -184,46 +182,41 @@ def repeated(draw):
     return projections, codes[kinds], asked, labels[kinds]
 
 
+def plain_map(levels, asked, stored):
+    hits = [plain.shared(asked, stored[item]) > 0 for item in plain.order(levels)]
+    return pytest.approx(plain.average_precision(hits), rel=0, abs=1e-14)
+
+
 @settings(max_examples=100, deadline=None)
 @given(repeated())
 def test_map_of_repeated_codes_and_labels_is_the_plain_one(problem):
     projections, database, asked, stored = problem
-    found = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
-    for query, value in enumerate(found):
-        order = plain.order([-plain.score(projections[query], item) for item in database])
-        hits = [plain.shared(asked[query], stored[item]) > 0 for item in order]
-        assert value == pytest.approx(plain.average_precision(hits), rel=0, abs=1e-14)
+    queries = pack(projections)
+    hamming = evaluate(HammingRanking(queries, database), asked, stored)["map"]
+    asymmetric = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
+    for query in range(len(queries)):
+        distances = [plain.distance(queries[query], item) for item in database]
+        costs = [-plain.score(projections[query], item) for item in database]
+        assert hamming[query] == plain_map(distances, asked[query], stored)
+        assert asymmetric[query] == plain_map(costs, asked[query], stored)
 
 
-def runs_of(ranking, stored):
-    return Runs(ranking.codes, words(np.packbits(stored, axis=1)))
-
-
-def test_items_of_different_codes_that_tie_alternate_as_in_the_database():
-    # The first query scores both codes 0, the second prefers 2.
+@pytest.mark.parametrize("n_kinds", [2, 8])
+def test_items_of_different_codes_that_tie_alternate_as_in_the_database(n_kinds):
+    # The first query scores both codes 0, the second prefers 2. Labels of their own make
+    # eight kinds of the eight items.
     database = np.array([[1], [2]] * 4, dtype=np.uint8)
-    stored, asked = np.array([[1], [0]] * 4), np.ones((2, 1), dtype=np.uint8)
+    stored = np.hstack([np.array([[1], [0]] * 4), np.eye(8, dtype=int) * (n_kinds == 8)])
+    asked = np.eye(1, 9, dtype=int).repeat(2, axis=0)
     ranking = AsymmetricRanking([[0.0] * 8, [0.0] * 6 + [1.0, -1.0]], database)
-    known = runs_of(ranking, stored).average_precisions(
-        ranking.levels(slice(0, 2)), words(np.packbits(asked, axis=1))
-    )
-    assert np.isnan(known[0])
-    assert known[1] == pytest.approx(plain.average_precision([False] * 4 + [True] * 4))
-    found = evaluate(ranking, asked, stored)["map"]
-    assert found.tolist() == [
+    assert evaluate(ranking, asked, stored)["map"].tolist() == [
         pytest.approx(plain.average_precision([True, False] * 4)),
-        known[1],
+        pytest.approx(plain.average_precision([False] * 4 + [True] * 4)),
     ]
 
 
-def test_runs_end_where_labels_change_within_a_code():
-    database = np.array([[1], [2], [1], [1], [2], [2]], dtype=np.uint8)
-    stored = np.array([[1], [0], [1], [0], [0], [0]])
-    assert len(runs_of(AsymmetricRanking(np.zeros((0, 8)), database), stored)) == 3
-
-
 @pytest.mark.parametrize("n_relevant", [1, 2, 1_000])
-def test_map_by_runs_stays_accurate_at_the_end_of_a_long_ranking(n_relevant):
+def test_map_stays_accurate_at_the_end_of_a_long_ranking(n_relevant):
     n = 200_000
     database = np.where(np.arange(n) < n_relevant, 0, 1).astype(np.uint8)[:, None]
     stored = (database == 0).astype(np.uint8)
@@ -234,17 +227,43 @@ def test_map_by_runs_stays_accurate_at_the_end_of_a_long_ranking(n_relevant):
     assert found == pytest.approx(expected, rel=0, abs=1e-12)
 
 
+@pytest.mark.parametrize("small", [2.0**-3, 2.0**-20, 2.0**-36])
+def test_scores_that_differ_in_their_last_bits_only_are_told_apart(small):
+    rng = np.random.default_rng(4)
+    database = rng.integers(0, 256, (300, 8), dtype=np.uint8)
+    projections = rng.integers(-4, 5, (4, 64)) * small
+    projections[:, 0] = 1.0
+    asked, stored = np.ones((4, 1), np.uint8), rng.integers(0, 2, (300, 1))
+    found = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
+    for query, value in enumerate(found):
+        costs = [-plain.score(projections[query], item) for item in database]
+        assert value == plain_map(costs, asked[query], stored)
+
+
+def test_map_of_very_many_distinct_codes_is_that_of_a_sort_per_query():
+    rng = np.random.default_rng(6)
+    database = rng.integers(0, 256, (70_000, 5), dtype=np.uint8)
+    projections = rng.integers(-9, 10, (3, 40))
+    asked, stored = np.ones((3, 1), np.uint8), rng.integers(0, 2, (70_000, 1))
+    found = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
+    for costs, value in zip(-projections @ unpack(database, np.int64).T, found, strict=True):
+        ranks = np.flatnonzero(stored[np.argsort(costs, kind="stable"), 0]) + 1
+        expected = np.mean(np.arange(1, len(ranks) + 1) / ranks)
+        assert value == pytest.approx(expected, rel=0, abs=1e-14)
+
+
 def test_identical_codes_stay_in_database_order_whatever_the_rounding():
     # Sums of thirds round differently in different orders of addition.
     rng = np.random.default_rng(2)
     codes = rng.integers(0, 256, (5, 16), dtype=np.uint8)
     database = codes[rng.integers(0, 5, 3_000)]
     projections = rng.normal(size=(7, 128)) / 3
-    ranking = AsymmetricRanking(projections, database)
-    for query, order in enumerate(map(ranking.order, ranking.levels(slice(0, 7)))):
+    asked, stored = np.ones((7, 1), np.uint8), rng.integers(0, 2, (3_000, 1))
+    found = evaluate(AsymmetricRanking(projections, database), asked, stored)["map"]
+    for query, value in enumerate(found):
         scores = {code.tobytes(): plain.score(projections[query], code) for code in codes}
-        levels = [-scores[item.tobytes()] for item in database]
-        assert order.tolist() == plain.order(levels)
+        costs = [-scores[item.tobytes()] for item in database]
+        assert value == plain_map(costs, asked[query], stored)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-20, 1.0, 1e30, 1e300])

@@ -1,64 +1,56 @@
-"""What is measured of one query: plain functions of arrays.
+"""What is measured of rankings: plain functions of arrays, one row a query.
 
-Ranks count from 1 and are those of the relevant items, in ascending order. Without a
-relevant item every measure is 0.
+`gains` are the categories that the items share with the query, in ranked order: an item is
+relevant where they are above 0. Without a relevant item every measure is 0.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Numbers(NamedTuple):
-    """Tables for `average_precision`: looking a reciprocal up is faster than dividing.
-
-    Attributes
-    ----------
-    counts : array
-        1, 2, 3 …
-    reciprocals : array
-        1/r at r.
-    """
-
-    counts: NDArray[np.float64]
-    reciprocals: NDArray[np.float64]
-
-    @classmethod
-    def up_to(cls, n: int) -> Numbers:
-        """The tables for `n` items."""
-        counts = np.arange(1.0, n + 1)
-        return cls(counts, np.concatenate(([np.inf], 1 / counts)))
+from ._kernels import Floats
 
 
-def average_precision(ranks: NDArray[np.integer], numbers: Numbers, k: int | None = None) -> float:
-    """Mean precision at the ranks (from 1, ascending) of the relevant items.
+def average_precision(gains: NDArray[Any], k: int) -> Floats:
+    """Mean precision at the relevant items among the first `k`, of the `k` best possible.
 
     Examples
     --------
     >>> import numpy as np
-    >>> average_precision(np.array([1, 4]), Numbers.up_to(4))
-    0.75
+    >>> average_precision(np.array([[1, 0, 0, 2]]), 4)
+    array([0.75])
     """
-    wanted = len(ranks)
-    if k is not None:
-        wanted = min(k, wanted)
-        ranks = ranks[ranks <= k]
-    if not wanted:
-        return 0.0
-    return float(numbers.counts[: len(ranks)] @ numbers.reciprocals[ranks] / wanted)
+    relevant = gains[:, :k] > 0
+    precisions = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
+    wanted = np.minimum(np.count_nonzero(gains, axis=1), k)
+    found: Floats = (precisions * relevant).sum(axis=1) / np.maximum(wanted, 1)
+    return found
 
 
-def tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
+def tied_average_precision(levels: NDArray[Any], gains: NDArray[Any]) -> Floats:
     """Average precision expected when equal levels are in random order.
 
     Parameters
     ----------
-    levels : array of shape (n_items,)
+    levels : array of shape (n_queries, n_items)
         Rank levels in ascending order.
-    relevant : array of bool, shape (n_items,)
+    gains : array of shape (n_queries, n_items)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tied_average_precision(np.array([[3, 3]]), np.array([[1, 0]]))
+    array([0.75])
+    """
+    rows = zip(levels, gains > 0, strict=True)
+    return np.array([_tied_average_precision(*row) for row in rows], dtype=np.float64)
+
+
+def _tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
+    """Of one query.
 
     Notes
     -----
@@ -66,12 +58,6 @@ def tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) ->
     p-th place is relevant with probability r/T, and then m + 1 + (p - 1) s relevant items
     are expected up to it, s = (r - 1) / (T - 1). Divided by the rank n + p and summed over
     p, with h = 1/(n+1) + … + 1/(n+T), that is r/T (s T + (m + 1 - (n + 1) s) h).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tied_average_precision(np.array([3, 3]), np.array([True, False]))
-    0.75
     """
     if not relevant.any():
         return 0.0
@@ -85,53 +71,60 @@ def tied_average_precision(levels: NDArray[Any], relevant: NDArray[np.bool_]) ->
     return float((hits / sizes * expected).sum() / hits.sum())
 
 
-def precision(ranks: NDArray[np.integer], k: int) -> float:
-    """Share of the first `k` that is relevant, from the ranks of the relevant items.
+def precision(gains: NDArray[Any], k: int) -> Floats:
+    """Share of the first `k` that is relevant.
 
     Examples
     --------
     >>> import numpy as np
-    >>> precision(np.array([1, 4]), 2)
-    0.5
+    >>> precision(np.array([[1, 0, 0, 2]]), 2)
+    array([0.5])
     """
-    return float(np.count_nonzero(ranks <= k) / k)
+    found: Floats = np.count_nonzero(gains[:, :k], axis=1) / k
+    return found
 
 
-def recall(ranks: NDArray[np.integer], k: int) -> float:
-    """Share of the relevant items that is among the first `k`, from their ranks.
+def recall(gains: NDArray[Any], k: int) -> Floats:
+    """Share of the relevant items that is among the first `k`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> recall(np.array([1, 4, 5]), 4)
-    0.6666666666666666
+    >>> recall(np.array([[1, 0, 0, 2]]), 3)
+    array([0.5])
     """
-    return float(np.count_nonzero(ranks <= k) / max(len(ranks), 1))
+    wanted = np.count_nonzero(gains, axis=1)
+    found: Floats = np.count_nonzero(gains[:, :k], axis=1) / np.maximum(wanted, 1)
+    return found
 
 
-def ndcg(gains: NDArray[Any], k: int | None = None) -> float:
-    """Discounted gain of items in ranked order, relative to the best order's.
+def ndcg(gains: NDArray[Any], k: int | None = None) -> Floats:
+    """Discounted gain, relative to the best order's.
 
     Examples
     --------
     >>> import numpy as np
-    >>> ndcg(np.array([2, 0, 1]))
-    0.950...
+    >>> ndcg(np.array([[2, 0, 1]]))
+    array([0.950...])
     """
-    best = np.sort(gains)[::-1][:k]
-    discounts = 1 / np.log2(np.arange(2, len(best) + 2))
-    ideal = float((best * discounts).sum())
-    return float((gains[:k] * discounts).sum()) / ideal if ideal else 0.0
+    best = np.sort(gains, axis=1)[:, ::-1][:, :k]
+    discounts = 1 / np.log2(np.arange(2, best.shape[1] + 2))
+    ideal = (best * discounts).sum(axis=1)
+    gained: Floats = (gains[:, :k] * discounts).sum(axis=1)
+    return gained / np.where(ideal > 0, ideal, 1)
 
 
-def precision_within(distances: NDArray[Any], relevant: NDArray[np.bool_], radius: int) -> float:
-    """Share of the items within `radius` that is relevant; 0 if there are none.
+def precision_within(distances: NDArray[Any], gains: NDArray[Any], radius: int) -> Floats:
+    """Share of the items within `radius` that is relevant, in any order; 0 if there are none.
 
     Examples
     --------
     >>> import numpy as np
-    >>> precision_within(np.array([1, 5, 2]), np.array([True, True, False]), 2)
-    0.5
+    >>> precision_within(np.array([[1, 5, 2]]), np.array([[1, 2, 0]]), 2)
+    array([0.5])
     """
-    found = relevant[distances <= radius]
-    return float(np.count_nonzero(found) / max(len(found), 1))
+    near = distances <= radius
+    found: Floats = np.count_nonzero(near & (gains > 0), axis=1) / np.maximum(
+        np.count_nonzero(near, axis=1), 1
+    )
+    return found

@@ -1,25 +1,78 @@
-"""Rankings of a database for each of many queries, worked out a block at a time.
+"""Rankings of a database for each of many queries, worked out a block of queries at a time.
 
 No query's result depends on the block it is in: Hamming distances are integers, and
-asymmetric scores are made of rounded projections so that every sum is exact, in
-whatever order a matrix product adds.
+asymmetric scores are sums of rounded projections, which are integers as well.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..codes import Codes, distinct, pack, unpack
+from ..codes import Codes, distinct, pack
 from ..errors import InputError
+from . import _kernels as kernels
+from ._kernels import Floats, Gains, Numbers, Words
 
-Words: TypeAlias = NDArray[np.unsignedinteger]
+# A score and the number of a kind in one integer, with room to compare any two of them.
+_KEY_BITS = 62
+# Below, half a key nearly always tells which of two items is nearer.
+_HALF_KEYS_BELOW = 2**16
 
-_DOUBLE_BITS = 53
-_KEY_BITS = 63
+
+class Kinds(NamedTuple):
+    """A database by kinds: items of the same code and labels, which are equally near to
+    any query and equally relevant, so that one of them stands for all.
+
+    Attributes
+    ----------
+    codes, labels : array of shape (n_words, n_kinds)
+    of : array of shape (n_items,)
+        The kind of every item.
+    sizes : array of shape (n_kinds,)
+        The number of items of every kind.
+    """
+
+    codes: Words
+    labels: Words
+    of: Numbers
+    sizes: NDArray[np.uint64]
+
+    @classmethod
+    def among(cls, codes: Codes, labels: NDArray[np.uint8]) -> Kinds:
+        """The kinds in a database; each item its own where that saves little."""
+        rows, of = distinct(np.hstack([codes, labels]))
+        if 2 * len(rows) > len(codes):
+            rows, of = np.hstack([codes, labels]), np.arange(len(codes))
+        return cls(
+            np.ascontiguousarray(words(rows[:, : codes.shape[1]]).T),
+            np.ascontiguousarray(words(rows[:, codes.shape[1] :]).T),
+            of.astype(np.uint32),
+            np.bincount(of, minlength=len(rows)).astype(np.uint64),
+        )
+
+    def gains(self, asked: Words) -> Gains:
+        """How many categories each kind shares with each query, given in rows of words."""
+        gains = np.empty((len(asked), len(self.sizes)), np.uint16)
+        kernels.count_common(asked, self.labels, gains)
+        return gains
+
+
+class Levels(NamedTuple):
+    """The level of every kind for each query: lower is nearer, equal is a tie.
+
+    Attributes
+    ----------
+    levels : array of shape (n_queries, n_kinds)
+    n_levels : int
+        More than any level.
+    """
+
+    levels: Numbers
+    n_levels: int
 
 
 class Ranking(ABC):
@@ -28,11 +81,9 @@ class Ranking(ABC):
     Attributes
     ----------
     n_queries, n_items : int
-    codes : array of shape (n_items,), or None
-        The number of every item's code, where levels are those of distinct codes.
+    codes : array of uint8, shape (n_items, n_bits / 8)
+        The database.
     """
-
-    codes: NDArray[np.intp] | None = None
 
     def __init__(self, query_codes: Codes, database_codes: Codes) -> None:
         if query_codes.shape[1] != database_codes.shape[1]:
@@ -42,27 +93,37 @@ class Ranking(ABC):
             )
         self.n_queries = len(query_codes)
         self.n_items = len(database_codes)
+        self.codes = database_codes
         self._queries = words(query_codes)
-        self._database = words(database_codes)
 
-    def distances(self, query: int) -> NDArray[np.unsignedinteger]:
-        """Hamming distance of every item to a query."""
-        return count_bits(np.bitwise_xor, self._queries[:, query], self._database)
+    def distances(self, queries: slice, kinds: Kinds) -> Numbers:
+        """Hamming distance of every kind to each of these queries."""
+        asked = self._queries[queries]
+        distances = np.empty((len(asked), len(kinds.sizes)), np.uint32)
+        kernels.count_different(asked, kinds.codes, distances)
+        return distances
 
     @abstractmethod
-    def levels(self, queries: slice) -> NDArray[Any]:
-        """A row of rank levels for each of these queries: lower is nearer, equal is a tie.
+    def levels(self, queries: slice, kinds: Kinds) -> Levels:
+        """The order of nearness to each of these queries."""
 
-        One level for each item, or for each distinct code if `codes` numbers the items'.
+    def average_precisions(
+        self, queries: slice, kinds: Kinds, gains: Gains, reciprocals: Floats
+    ) -> Floats:
+        """Average precision of each of these queries, over the whole database.
+
+        Parameters
+        ----------
+        gains : array of shape (n_queries, n_kinds)
+            Above 0 where a kind is relevant.
+        reciprocals : array
+            1/n at every n up to the number of items.
         """
-
-    def spread(self, levels: NDArray[Any]) -> NDArray[Any]:
-        """The level of every item, from one query's levels."""
-        return levels if self.codes is None else levels.take(self.codes)
-
-    @abstractmethod
-    def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
-        """Item numbers, nearest first, from one query's levels."""
+        values = np.empty(len(gains))
+        kernels.precisions_by_counting(
+            *self.levels(queries, kinds), gains, kinds.of, kinds.sizes, reciprocals, values
+        )
+        return values
 
 
 class HammingRanking(Ranking):
@@ -77,20 +138,16 @@ class HammingRanking(Ranking):
     def __init__(self, query_codes: Codes, database_codes: Codes) -> None:
         super().__init__(_codes("query", query_codes), _codes("database", database_codes))
 
-    def levels(self, queries: slice) -> NDArray[np.unsignedinteger]:
-        """Hamming distances; row by row, because combined words of many rows fill no cache."""
-        return np.array([self.distances(query) for query in range(self.n_queries)[queries]])
-
-    def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
-        """Item numbers, nearest first; a radix sort, because distances are small integers."""
-        return np.argsort(levels, kind="stable")
+    def levels(self, queries: slice, kinds: Kinds) -> Levels:
+        """Hamming distances."""
+        return Levels(self.distances(queries, kinds), 8 * self.codes.shape[1] + 1)
 
 
 class AsymmetricRanking(Ranking):
     """Best by the score p·b of a query's projection p and an item's signs b.
 
-    Projections are rounded (up to 16 million items by less than 10**-9 of the query's
-    largest) so that scores are exact integers: identical codes always tie.
+    Projections are rounded (with 128 bits, up to 16 million items by less than 10**-9 of the
+    query's largest) so that scores are exact integers: identical codes always tie.
 
     Parameters
     ----------
@@ -113,70 +170,62 @@ class AsymmetricRanking(Ranking):
         database_codes = _codes("database", database_codes)
         super().__init__(pack(values), database_codes)
         n_bits = 8 * database_codes.shape[1]
-        score_bits = min(_DOUBLE_BITS, _KEY_BITS - place_bits(self.n_items))
-        self._grid = _on_grid(values, score_bits - n_bits.bit_length())
-        codes, number = distinct(database_codes)
-        # Few codes: scored once each, and then spread to the items.
-        self.codes = number if 0 < 2 * len(codes) <= self.n_items else None
-        self._signs = unpack(database_codes if self.codes is None else codes, np.float64).T
+        self._place_bits = self.n_items.bit_length()
+        grid = _on_grid(values, _KEY_BITS - self._place_bits - n_bits.bit_length())
+        # Negated, because the nearest come first; to the right, room for the number of a kind.
+        self._costs = np.zeros((self.n_queries, 32 * self._queries.shape[1]), np.int64)
+        self._costs[:, :n_bits] = -grid << self._place_bits
 
-    def levels(self, queries: slice) -> NDArray[np.int64]:
-        """Negated scores, as integers."""
-        return (-self._grid[queries] @ self._signs).astype(np.int64)
+    def _keys(self, queries: slice, kinds: Kinds) -> NDArray[np.int64]:
+        """Integers in the order of nearness, and last in each the number of its kind."""
+        costs = self._costs[queries]
+        keys = np.empty((len(costs), len(kinds.sizes)), np.int64)
+        keys[:] = np.arange(len(kinds.sizes))
+        kernels.add_signed(costs, kinds.codes, keys)
+        return keys
 
-    def order(self, levels: NDArray[Any]) -> NDArray[np.intp]:
-        """Item numbers, best first."""
-        return sort_levels(self.spread(levels))[1]
+    def levels(self, queries: slice, kinds: Kinds) -> Levels:
+        """Scores, numbered from the best."""
+        keys = self._keys(queries, kinds)
+        keys.sort(axis=1)
+        levels = np.empty(keys.shape, np.uint32)
+        kernels.number_levels(keys, self._place_bits, levels)
+        return Levels(levels, keys.shape[1])
+
+    def average_precisions(
+        self, queries: slice, kinds: Kinds, gains: Gains, reciprocals: Floats
+    ) -> Floats:
+        """Average precision of each of these queries, over the whole database."""
+        if len(kinds.sizes) < self.n_items or not self.n_items:
+            return super().average_precisions(queries, kinds, gains, reciprocals)
+        # Items are their own kinds, so all that has to be sorted with a key is its relevance.
+        keys = self._keys(queries, kinds)
+        if self.n_items >= _HALF_KEYS_BELOW:
+            return _precisions_by_sorting(keys, gains, np.uint64, reciprocals)
+        values = _precisions_by_sorting(keys, gains, np.uint32, reciprocals)
+        again = np.isnan(values)
+        values[again] = _precisions_by_sorting(keys[again], gains[again], np.uint64, reciprocals)
+        return values
 
 
-def sort_levels(levels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort each row: its keys in ascending order, and the place in the row that each had.
-
-    A key is the level and, to the right of it, the place, so that the first of equal levels
-    comes first. Sorting both as one integer beats an argsort.
-    """
-    n_bits = place_bits(levels.shape[-1])
-    keys = levels << n_bits
-    keys |= np.arange(levels.shape[-1])
-    keys.sort(axis=-1)
-    return keys, keys & ((1 << n_bits) - 1)
-
-
-def place_bits(n: int) -> int:
-    """Bits that hold any place in a row of `n`."""
-    return n.bit_length()
+def _precisions_by_sorting(
+    keys: NDArray[np.int64], gains: Gains, dtype: type[np.unsignedinteger], reciprocals: Floats
+) -> Floats:
+    """Average precision; NaN where as much of the keys as the type holds does not tell it."""
+    leads = np.empty(keys.shape, dtype)
+    kernels.lead(keys, gains, leads, 8 * leads.itemsize)
+    leads.sort(axis=1)
+    values = np.empty(len(keys))
+    kernels.precisions_of_sorted(leads, reciprocals, values)
+    return values
 
 
 def words(packed: NDArray[np.uint8]) -> Words:
-    """Packed rows as columns of words, shape (n_words, n), padded with zeros.
-
-    One narrow word if the row fits in it, else words of 64 bits.
-    """
+    """Packed rows as rows of words, one at least, padded with zeros."""
     n_bytes = packed.shape[1]
-    width = next((width for width in (1, 2, 4) if n_bytes <= width), 8)
-    padded = np.zeros((len(packed), max(1, -(-n_bytes // width)) * width), dtype=np.uint8)
+    padded = np.zeros((len(packed), max(1, -(-n_bytes // 4)) * 4), dtype=np.uint8)
     padded[:, :n_bytes] = packed
-    return np.ascontiguousarray(padded.view(f"u{width}").T)
-
-
-def count_bits(combine: np.ufunc, left: Words, right: Words) -> NDArray[np.unsignedinteger]:
-    """Bits set in two combined sets of words, in the narrowest integers that hold any count.
-
-    Narrow matters: the radix sort of Hamming distances takes one pass a byte.
-    """
-    counts: NDArray[np.unsignedinteger] = np.bitwise_count(combine(left[0], right[0]))
-    counts = counts.astype(np.min_scalar_type(64 * len(left)), copy=False)
-    for one, other in zip(left[1:], right[1:], strict=True):
-        counts += np.bitwise_count(combine(one, other))
-    return counts
-
-
-def overlaps(asked: Words, stored: Words) -> NDArray[np.bool_]:
-    """Whether packed sets share an element."""
-    found: NDArray[np.bool_] = asked[0] & stored[0] != 0
-    for one, other in zip(asked[1:], stored[1:], strict=True):
-        found |= one & other != 0
-    return found
+    return padded.view(np.uint32)
 
 
 def _codes(whose: str, codes: Codes) -> Codes:
@@ -189,9 +238,9 @@ def _codes(whose: str, codes: Codes) -> Codes:
     return codes
 
 
-def _on_grid(values: NDArray[Any], n_bits: int) -> NDArray[np.float64]:
+def _on_grid(values: NDArray[Any], n_bits: int) -> NDArray[np.int64]:
     """Each row scaled by a power of two and rounded to integers of at most `n_bits` bits."""
     values = values.astype(np.float64)
     largest = np.abs(values).max(axis=1, initial=0.0, keepdims=True)
-    scaled: NDArray[np.float64] = np.ldexp(values, n_bits - np.frexp(largest)[1])
-    return np.rint(scaled)
+    scaled: Floats = np.ldexp(values, n_bits - np.frexp(largest)[1])
+    return np.rint(scaled).astype(np.int64)

@@ -25,15 +25,15 @@ import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from ..errors import LabelError, ParameterError
+from . import _kernels as kernels
+from ._kernels import Floats, Gains, Numbers, Words
 from ._measures import (
-    Numbers,
     average_precision,
     ndcg,
     precision,
@@ -41,84 +41,74 @@ from ._measures import (
     recall,
     tied_average_precision,
 )
-from ._ranking import Ranking, Words, count_bits, overlaps, words
-from ._runs import Runs
+from ._ranking import Kinds, Levels, Ranking, words
 
-Floats: TypeAlias = NDArray[np.float64]
-
-# Query-item pairs that a thread works on at a time: their scores fill eight megabytes.
-_BLOCK_PAIRS = 2**20
+# Query-item pairs that a thread works on at a time, to stay in a core's cache.
+_BLOCK_PAIRS = 2**18
 
 
-class _Ranked:
-    """What measures look at: one query's ranked items, each part worked out when asked for."""
+class _Block:
+    """What measures look at: some queries' rankings, each part worked out when asked for.
+
+    One row a query; columns are kinds, or items in ranked order.
+    """
 
     def __init__(
-        self,
-        ranking: Ranking,
-        query: int,
-        levels: NDArray[Any],
-        asked: Words,
-        stored: Words,
-        numbers: Numbers,
-        known: float,
+        self, ranking: Ranking, kinds: Kinds, queries: slice, asked: Words, reciprocals: Floats
     ) -> None:
-        self._ranking, self._query, self._levels = ranking, query, levels
-        self._asked, self._stored = asked, stored
-        self._numbers, self._known = numbers, known
+        self._ranking, self._kinds, self._queries = ranking, kinds, queries
+        self._asked, self._reciprocals = asked, reciprocals
 
     @cached_property
-    def _order(self) -> NDArray[np.intp]:
-        return self._ranking.order(self._levels)
+    def _gains(self) -> Gains:
+        return self._kinds.gains(self._asked)
 
     @cached_property
-    def relevant(self) -> NDArray[np.bool_]:
-        """Whether an item shares a category with the query, in database order."""
-        return overlaps(self._asked, self._stored)
+    def _levels(self) -> Levels:
+        return self._ranking.levels(self._queries, self._kinds)
 
     @cached_property
-    def ranked_relevant(self) -> NDArray[np.bool_]:
-        return self.relevant.take(self._order)
+    def _ranked(self) -> Numbers:
+        """The kinds of the items, in ranked order."""
+        ranked = np.empty((len(self._asked), self._ranking.n_items), np.uint32)
+        kernels.rank_by_counting(*self._levels, self._kinds.of, self._kinds.sizes, ranked)
+        return ranked
 
     @cached_property
-    def ranks(self) -> NDArray[np.intp]:
-        ranks = np.flatnonzero(self.ranked_relevant)
-        ranks += 1
-        return ranks
-
-    def average_precision(self) -> float:
-        """Over the whole database; known already, unless NaN."""
-        return self.average_precision_at(None) if np.isnan(self._known) else self._known
-
-    def average_precision_at(self, k: int | None) -> float:
-        return average_precision(self.ranks, self._numbers, k)
+    def gains(self) -> Gains:
+        """The categories that the items share with the query, in ranked order."""
+        return np.take_along_axis(self._gains, self._ranked, axis=1)
 
     @property
-    def levels(self) -> NDArray[Any]:
-        return self._ranking.spread(self._levels).take(self._order)
+    def levels(self) -> Numbers:
+        """The items' levels, in ranked order."""
+        return np.take_along_axis(self._levels.levels, self._ranked, axis=1)
 
-    @cached_property
-    def gains(self) -> NDArray[Any]:
-        return count_bits(np.bitwise_and, self._asked, self._stored).take(self._order)
+    def average_precision(self) -> Floats:
+        return self._ranking.average_precisions(
+            self._queries, self._kinds, self._gains, self._reciprocals
+        )
 
-    @cached_property
-    def distances(self) -> NDArray[np.unsignedinteger]:
-        return self._ranking.distances(self._query)
+    def precision_within(self, radius: int) -> Floats:
+        distances = self._ranking.distances(self._queries, self._kinds)
+        return precision_within(
+            distances[:, self._kinds.of], self._gains[:, self._kinds.of], radius
+        )
 
 
-Measure: TypeAlias = Callable[[_Ranked], float]
+Measure: TypeAlias = Callable[[_Block], Floats]
 
 _PLAIN: dict[str, Measure] = {
-    "map": _Ranked.average_precision,
-    "map_ties": lambda ranked: tied_average_precision(ranked.levels, ranked.ranked_relevant),
-    "ndcg": lambda ranked: ndcg(ranked.gains),
+    "map": _Block.average_precision,
+    "map_ties": lambda block: tied_average_precision(block.levels, block.gains),
+    "ndcg": lambda block: ndcg(block.gains),
 }
-_AT: dict[str, Callable[[_Ranked, int], float]] = {
-    "map": _Ranked.average_precision_at,
-    "precision": lambda ranked, k: precision(ranked.ranks, k),
-    "recall": lambda ranked, k: recall(ranked.ranks, k),
-    "ndcg": lambda ranked, k: ndcg(ranked.gains, k),
-    "precision_within": lambda ranked, r: precision_within(ranked.distances, ranked.relevant, r),
+_AT: dict[str, Callable[[_Block, int], Floats]] = {
+    "map": lambda block, k: average_precision(block.gains, k),
+    "precision": lambda block, k: precision(block.gains, k),
+    "recall": lambda block, k: recall(block.gains, k),
+    "ndcg": lambda block, k: ndcg(block.gains, k),
+    "precision_within": _Block.precision_within,
 }
 
 
@@ -131,7 +121,7 @@ def measure(name: str) -> Measure:
             return _PLAIN[kind]
         if number is not None and kind in _AT and (int(number) or kind == "precision_within"):
             at, limit = _AT[kind], int(number)
-            return lambda ranked: at(ranked, limit)
+            return lambda block: at(block, limit)
     raise ParameterError(
         f"no measure is called {name!r}: write one of {', '.join(_PLAIN)}, "
         f"{', '.join(f'{kind}@10' for kind in _AT)}, with any number from 1 "
@@ -170,35 +160,27 @@ def evaluate(
     {'map': array([0.5]), 'recall@1': array([0.])}
     """
     measures = {name: measure(name) for name in metrics}
-    asked = _label_words("query", query_labels, ranking.n_queries)
-    stored = _label_words("database", database_labels, ranking.n_items)
+    asked = _packed("query", query_labels, ranking.n_queries)
+    stored = _packed("database", database_labels, ranking.n_items)
     if np.shape(query_labels)[1] != np.shape(database_labels)[1]:
         raise LabelError(
             f"query labels have {np.shape(query_labels)[1]} categories and database labels "
             f"{np.shape(database_labels)[1]}: the same columns are needed in both"
         )
+    kinds = Kinds.among(ranking.codes, stored)
+    asked_words = words(asked)
+    reciprocals = 1 / np.arange(1.0, ranking.n_items + 1)
+    reciprocals = np.concatenate(([np.inf], reciprocals))
     values = {name: np.empty(ranking.n_queries) for name in measures}
 
     def work(start: int) -> None:
-        block = slice(start, min(start + step, ranking.n_queries))
-        levels = ranking.levels(block)
-        known = np.full(len(levels), np.nan)
-        if runs is not None:
-            known = runs.average_precisions(levels, asked[:, block])
-        for query, (row, value) in enumerate(zip(levels, known, strict=True), start):
-            ranked = _Ranked(ranking, query, row, asked[:, query], stored, numbers, value)
-            for name, measure in measures.items():
-                values[name][query] = measure(ranked)
+        queries = slice(start, start + step)
+        block = _Block(ranking, kinds, queries, asked_words[queries], reciprocals)
+        for name, measure in measures.items():
+            values[name][queries] = measure(block)
 
-    numbers = Numbers.up_to(ranking.n_items)
-    runs = None
-    if "map" in measures and ranking.codes is not None:
-        found = Runs(ranking.codes, stored)
-        # Where most items are runs of their own it is faster to rank the items.
-        runs = found if 2 * len(found) <= ranking.n_items else None
     step = max(1, _BLOCK_PAIRS // max(ranking.n_items, 1))
-    # The blocks keep the cores busy: a matrix product that wants them all would only wait.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         for _ in threads.map(work, range(0, ranking.n_queries, step)):
             pass
     return values
@@ -233,7 +215,7 @@ def mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _label_words(whose: str, labels: ArrayLike, n: int) -> Words:
+def _packed(whose: str, labels: ArrayLike, n: int) -> NDArray[np.uint8]:
     matrix = np.asarray(labels)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or len(matrix) != n:
         raise LabelError(
@@ -243,4 +225,4 @@ def _label_words(whose: str, labels: ArrayLike, n: int) -> Words:
     wrong = ((matrix != 0) & (matrix != 1)).any(axis=1)
     if wrong.any():
         raise LabelError(f"{whose} labels, row {int(np.argmax(wrong))}: neither 0 nor 1")
-    return words(np.packbits(matrix != 0, axis=1))
+    return np.packbits(matrix != 0, axis=1)

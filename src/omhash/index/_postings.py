@@ -188,59 +188,67 @@ def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def slots_of(numbers: NDArray[np.int64], rows: Rows, wanted: NDArray[np.int64], slots: Rows) -> int:
-    """The slots of those wanted numbers that are there; how many, or -1 if not increasing.
+def find(
+    numbers: NDArray[np.int64], rows: Rows, wanted: NDArray[np.int64], slots: Rows, found: Rows
+) -> int:
+    """Fill the slots of those wanted numbers that are there, and their rows; how many.
 
-    Numbers mostly follow each other without a gap, so the slot is looked for as far ahead of
-    the last one as the numbers are apart, and by bisection only where it is not there.
+    Both kinds of numbers increase. As they mostly follow each other without a gap, a slot is
+    looked for as far after the last one as the numbers are apart, then by bisection.
     """
-    count = 0
-    low, before = 0, np.int64(-1)
-    expected = numbers[0] if len(numbers) else np.int64(0)
+    n = len(numbers)
+    if n == 0:
+        return 0
+    dense = numbers[n - 1] - numbers[0] == n - 1
+    count = low = 0
+    known = numbers[0]  # the number in slot `low`
     for number in wanted:
-        if number <= before:
-            return -1
-        before = number
-        guess = low + (number - expected)
-        if guess < low or low == len(numbers):
+        slot = low + (number - known)
+        if slot < low:
             continue
-        if guess >= len(numbers) or numbers[guess] != number:
-            high = min(guess, len(numbers))
+        if not dense and (slot >= n or numbers[slot] != number):
+            high = min(slot, n - 1)
             while low < high:
                 middle = (low + high) // 2
                 if numbers[middle] < number:
                     low = middle + 1
                 else:
                     high = middle
-            guess = low
-            if guess == len(numbers):
+            slot, known = low, numbers[low]
+            if known != number:
                 continue
-            if numbers[guess] != number:
-                expected = numbers[guess]
-                continue
-        if rows[guess] != EMPTY:
-            slots[count] = guess
-            count += 1
-        low = guess
-        expected = number
+        if slot >= n:
+            break
+        slots[count], found[count] = slot, rows[slot]
+        count += found[count] != EMPTY
+        low, known = slot, number
     return count
 
 
 @njit(nogil=True, cache=True)
-def grouped(slots: Rows, n: int, rows: Rows, n_codes: int) -> tuple[Runs, Rows]:
-    """Runs of some slots only, in order of arrival, for all codes."""
+def increases(numbers: NDArray[np.int64]) -> bool:
+    """Whether each number is larger than the one before."""
+    fails = 0
+    for i in range(1, len(numbers)):
+        fails += numbers[i] <= numbers[i - 1]
+    return fails == 0
+
+
+@njit(nogil=True, cache=True)
+def grouped(slots: Rows, rows: Rows, n_codes: int) -> tuple[Runs, Rows]:
+    """Runs of some slots only, which are given in order of arrival with their rows."""
     live = np.zeros(n_codes, np.int32)
-    for i in range(n):
-        live[rows[slots[i]]] += 1
+    for row in rows:
+        live[row] += 1
     start = np.empty(n_codes, np.int32)
     end = 0
     for row in range(n_codes):
         start[row] = end
         end += live[row]
-    pool = np.empty(n, np.int32)
     length = np.zeros(n_codes, np.int32)
-    for i in range(n):
-        row = rows[slots[i]]
+    pool = np.empty(len(slots), np.int32)
+    for i in range(len(slots)):
+        row = rows[i]
         pool[start[row] + length[row]] = slots[i]
         length[row] += 1
     return Runs(start, length, live, live), pool

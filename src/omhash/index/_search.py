@@ -1,12 +1,8 @@
-"""Compiled kernels of the search.
+"""Compiled kernels that score what the scan finds, lowest level first, and keep the k best.
 
-With x the bits in which a code differs from a query's signs, the units of its score are
-``Σ|g| - 2 cost`` where the cost is ``Σ x_j |g_j|``. The scan rounds ``|g_j| ≈ step · h_j`` with
-h of few bits (one, for Hamming ranking, where nothing is lost): the *level* ``Σ x_j h_j`` of a
-code is a few population counts, one a bit of h. The cost lies in
-``[step · level - under, step · level + over]``, under and over the sums of the rounding errors,
-so a query's best are among the codes whose level is little above that of the k-th, and only
-those are scored exactly, best level first.
+Scores are those that `scores` defines, to the last bit. Whatever cannot be among the best any
+more is passed over by a bound that is computed in the same floating-point steps as a score:
+each step rises with its argument, so that no rounding can lift a score above its bound.
 """
 
 from __future__ import annotations
@@ -18,43 +14,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..popcount import popcount
-from ._postings import Rows, Runs, Words
-from .scores import CODE_BITS, SKETCH_BITS, Floats, Grid
+from ._postings import Words
+from ._scan import Items, Space, add_costs, between, by_level, planes_of, run_of, scaled, scan
+from .scores import SKETCH_BITS, Floats, Grid
 
-BLOCK = 2048
-"""Entries whose levels are found at a time: they stay in the nearest cache."""
-
-GROUP = 64
-"""Entries that are passed over at once where none is near."""
-
-PLANES = 4
-_STEP = -(-((1 << CODE_BITS) - 1) // ((1 << PLANES) - 1))
-"""The largest value of the grid is the largest h times this, but for rounding."""
-
-
-class Items(NamedTuple):
-    """What is searched: see `table`.
-
-    Attributes
-    ----------
-    entries : array of int32
-        What is scanned: all codes; or these rows of codes, or these slots.
-    kind : int
-        `ALL_CODES`, `SOME_CODES` or `SOME_SLOTS`.
-    """
-
-    entries: Rows
-    kind: int
-    words: Words
-    runs: Runs
-    pool: Rows
-    numbers: NDArray[np.int64]
-    rows: Rows
-    sketches: Words
-    present: NDArray[np.bool_]
-
-
-ALL_CODES, SOME_CODES, SOME_SLOTS = 0, 1, 2
+CHUNK = 256
+"""Entries or items that are scored at a time: their data are fetched side by side."""
 
 
 class Asked(NamedTuple):
@@ -78,21 +43,30 @@ class Asked(NamedTuple):
     columns: NDArray[np.int64]
 
 
-class Space(NamedTuple):
-    """Working space of one thread: an element an entry, and a block of words."""
-
-    levels: NDArray[np.uint16]
-    near: Rows
-    order: Rows
-    block: Words
-
-
 class Best(NamedTuple):
     """The best items of each query, one row a query; while it is searched, a heap of slots."""
 
     numbers: NDArray[np.int64]
     scores: Floats
     distances: NDArray[np.int64]
+
+
+class Detail(NamedTuple):
+    """One query's sketches.
+
+    Attributes
+    ----------
+    totals : array of int64
+        Σ|u| of each modality.
+    most : float
+        The most that the sketches can add to a score.
+    """
+
+    signs: Words
+    planes: Words
+    totals: NDArray[np.int64]
+    weights: Floats
+    most: float
 
 
 @njit(nogil=True, cache=True)
@@ -119,76 +93,33 @@ def search(
 def _search(
     items: Any, n: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any
 ) -> None:
-    n_words = len(items.words)
     code, length = asked.codes[query], asked.lengths[query]
-    sizes = np.abs(asked.grid[query])
-    coarse, step, under, over = _rounded(sizes)
-    planes = _planes(coarse, 1 if step == 1 else PLANES, n_words)
-    exact_planes = _planes(sizes, 1 if step == 1 else CODE_BITS, n_words)
-    total, largest = sizes.sum(), coarse.sum()
-
-    marks = asked.sketches[query]
-    mark_signs = _planes((marks > 0).astype(np.int32), 1, items.sketches.shape[1])[0]
-    mark_planes = _planes(np.abs(marks), SKETCH_BITS, items.sketches.shape[1])
-    weights = asked.weights[query]
-    mark_totals = np.zeros(len(weights), np.int64)
-    most = 0.0
-    for m in range(len(weights)):
-        mark_totals[m] = np.abs(marks[64 * asked.first[m] : 64 * asked.last[m]]).sum()
-        most += weights[m] * mark_totals[m]
-
+    scale = scaled(np.abs(asked.grid[query]), len(code))
+    detail = _detail(asked, query, items.sketches.shape[1])
+    count, reach = scan(items, n, code, scale, len(scores), space)
     found, done = 0, -1
-    count, reach = _scan(
-        items, n, code, planes, (under + over) // step, largest, len(scores), space
-    )
     while True:
-        for i in range(_by_level(space, count, done, reach)):
-            entry = space.order[i]
-            level = np.int64(space.levels[entry])
-            bound = (total - 2 * (step * level - under)) / length
-            if found == len(scores) and bound + most < scores[0]:
-                break
-            row, start, stop = _run(items, entry)
-            cost = level
-            if step > 1:
-                cost = _weighted(items.words[:, row], code, exact_planes, 0, n_words)
-            code_score = (total - 2 * cost) / length
-            if found == len(scores) and code_score + most < scores[0]:
-                continue
-            for at in range(start, stop):
-                slot = items.entries[entry] if items.kind == SOME_SLOTS else items.pool[at]
-                if slot < 0:
-                    continue
-                score = code_score
-                if len(weights):
-                    added = 0.0
-                    for m in range(len(weights)):
-                        if items.present[slot, asked.columns[m]]:
-                            units = mark_totals[m] - 2 * _weighted(
-                                items.sketches[slot],
-                                mark_signs,
-                                mark_planes,
-                                asked.first[m],
-                                asked.last[m],
-                            )
-                            added += weights[m] * units
-                    score += added
-                if found < len(scores):
-                    _push(scores, slots, found, score, slot)
-                    found += 1
-                elif _worse(scores[0], slots[0], score, slot):
-                    _sink(scores, slots, len(scores), score, slot)
-                elif not len(weights):
-                    break  # what follows is of the same score, and later
+        found = _score(
+            items,
+            asked,
+            code,
+            length,
+            scale,
+            detail,
+            space,
+            by_level(space, count, done, reach),
+            scores,
+            slots,
+            found,
+        )
         done = reach
-        while reach < largest and (
-            found < len(scores)
-            or (total - 2 * (step * (reach + 1) - under)) / length + most >= scores[0]
+        while reach < scale.largest and (
+            found < len(scores) or _bound(scale, length, reach + 1) + detail.most >= scores[0]
         ):
             reach += 1
         if reach == done:
             break
-        count = _between(space, n, done, reach)
+        count = between(space, n, done, reach)
     for left in range(len(scores) - 1, 0, -1):
         score, slot = scores[left], slots[left]
         scores[left], slots[left] = scores[0], slots[0]
@@ -196,184 +127,147 @@ def _search(
 
 
 @njit(nogil=True, cache=True)
-def _rounded(sizes: Any) -> Any:
-    """Whole numbers as multiples of a step, and how far the sums of any of them may be off."""
-    step = _STEP if sizes.max() > 1 else 1
-    coarse = np.minimum((sizes + step // 2) // step, (1 << PLANES) - 1)
-    under = over = 0
-    for j in range(len(sizes)):
-        error = sizes[j] - step * coarse[j]
-        under += max(-error, 0)
-        over += max(error, 0)
-    return coarse, step, under, over
+def _detail(asked: Any, query: Any, n_words: Any) -> Any:
+    marks, weights = asked.sketches[query], asked.weights[query]
+    totals = np.zeros(len(weights), np.int64)
+    most = 0.0
+    for m in range(len(weights)):
+        totals[m] = np.abs(marks[64 * asked.first[m] : 64 * asked.last[m]]).sum()
+        most += weights[m] * totals[m]
+    n_words = n_words if len(weights) else 0
+    return Detail(
+        planes_of((marks[: 64 * n_words] > 0).astype(np.int32), 1, n_words)[:, 0],
+        planes_of(np.abs(marks[: 64 * n_words]), SKETCH_BITS, n_words),
+        totals,
+        weights,
+        most,
+    )
 
 
 @njit(nogil=True, cache=True)
-def _planes(sizes: Any, n_planes: Any, n_words: Any) -> Any:
-    """The bits of whole numbers, one row of words a bit, in the order of packed codes."""
-    planes = np.zeros((n_planes, n_words), np.uint64)
-    for j in range(len(sizes)):
-        place = np.uint64((j & 56) + 7 - (j & 7))
-        for t in range(n_planes):
-            planes[t, j >> 6] |= np.uint64((sizes[j] >> t) & 1) << place
-    return planes
+def _bound(scale: Any, length: Any, level: Any) -> Any:
+    """The highest score that a code of some level can have."""
+    return (scale.total - 2 * (scale.step * level - scale.under)) / length
 
 
 @njit(nogil=True, cache=True)
-def _weighted(words: Any, query: Any, planes: Any, first: Any, last: Any) -> Any:
-    """The sum of the sizes of those bits in which two rows of words differ."""
-    cost = 0
-    for word in range(first, last):
-        differs = words[word] ^ query[word]
-        for t in range(len(planes)):
-            cost += popcount(differs & planes[t, word]) << t
-    return cost
-
-
-@njit(nogil=True, cache=True)
-def _run(items: Any, entry: Any) -> Any:
-    """The row of an entry's code, and where in the pool its items are (one, for a slot)."""
-    if items.kind == SOME_SLOTS:
-        return items.rows[items.entries[entry]], 0, 1
-    row = items.entries[entry] if items.kind == SOME_CODES else entry
-    start = items.runs.start[row]
-    return row, start, start + items.runs.length[row]
-
-
-@njit(nogil=True, cache=True)
-def _scan(
-    items: Any, n: Any, code: Any, planes: Any, window: Any, largest: Any, k: Any, space: Any
+def _score(
+    items: Any,
+    asked: Any,
+    code: Any,
+    length: Any,
+    scale: Any,
+    detail: Any,
+    space: Any,
+    count: Any,
+    scores: Any,
+    slots: Any,
+    found: Any,
 ) -> Any:
-    """Find all levels, and the entries near enough to be among the k best by code alone.
-
-    Returns
-    -------
-    count : int
-        How many entries are in `space.near`.
-    reach : int
-        All entries up to this level are among them.
-    """
-    counts = np.zeros(largest + 1, np.int64)
-    level, within, count = largest, 0, 0
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
-        space.levels[start:stop] = 0
-        for word in range(len(code)):
-            if items.kind == ALL_CODES:
-                _add_levels(
-                    items.words[word], start, code[word], planes[:, word], space.levels, start, stop
-                )
-                continue
-            block = space.block[word]
-            for i in range(start, stop):
-                row = items.entries[i]
-                if items.kind == SOME_SLOTS:
-                    row = items.rows[row]
-                block[i - start] = items.words[word, row]
-            _add_levels(block, 0, code[word], planes[:, word], space.levels, start, stop)
-        for group in range(start, stop, GROUP):
-            end = min(group + GROUP, stop)
-            if _least(space.levels, group, end) > level + window:
-                continue
-            for i in range(group, end):
-                if space.levels[i] > level + window:
-                    continue
-                live = 1
-                if items.kind != SOME_SLOTS:
-                    row = items.entries[i] if items.kind == SOME_CODES else i
-                    live = items.runs.live[row]
-                space.near[count] = i
-                count += 1
-                counts[space.levels[i]] += live
-                if space.levels[i] <= level:
-                    within += live
-                    while within - counts[level] >= k:
-                        within -= counts[level]
-                        level -= 1
-    return count, min(level + window, largest)
-
-
-@njit(nogil=True, cache=True)
-def _add_levels(
-    words: Any, offset: Any, query: Any, planes: Any, levels: Any, start: Any, stop: Any
-) -> None:
-    """Add one word's part to the levels of a block of codes."""
-    offset -= start
-    if len(planes) == 1:
-        plane = planes[0]
-        for i in range(start, stop):
-            levels[i] += popcount((words[offset + i] ^ query) & plane)
-    else:
-        for i in range(start, stop):
-            differs = words[offset + i] ^ query
-            level = 0
-            for t in range(PLANES):
-                level += popcount(differs & planes[t]) << t
-            levels[i] += level
-
-
-@njit(nogil=True, cache=True)
-def _least(levels: Any, start: Any, stop: Any) -> Any:
-    least = levels[start]
-    for i in range(start, stop):
-        least = min(least, levels[i])
-    return least
-
-
-@njit(nogil=True, cache=True)
-def _between(space: Any, n: Any, above: Any, reach: Any) -> Any:
-    """Find the entries of levels above one up to another; how many are in `space.near`."""
-    count = 0
-    for group in range(0, n, GROUP):
-        end = min(group + GROUP, n)
-        if _least(space.levels, group, end) > reach:
-            continue
-        for i in range(group, end):
-            space.near[count] = i
-            count += above < space.levels[i] <= reach
-    return count
-
-
-@njit(nogil=True, cache=True)
-def _by_level(space: Any, count: Any, above: Any, reach: Any) -> Any:
-    """Fill `space.order` with the entries near of levels above one up to another, lowest first."""
-    ends = np.zeros(reach - above + 1, np.int64)
-    for i in range(count):
-        level = space.levels[space.near[i]]
-        if level <= reach:
-            ends[level - above] += 1
-    for level in range(1, len(ends)):
-        ends[level] += ends[level - 1]
-    for i in range(count):
-        entry = space.near[i]
-        level = space.levels[entry]
-        if level <= reach:
-            space.order[ends[level - above - 1]] = entry
-            ends[level - above - 1] += 1
-    return ends[-1]
-
-
-@njit(nogil=True, cache=True)
-def _worse(score: Any, slot: Any, other: Any, other_slot: Any) -> Any:
-    return score < other or (score == other and slot > other_slot)
-
-
-@njit(nogil=True, cache=True)
-def _push(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
-    """Add to a heap whose root is the worst."""
-    at = size
-    while at > 0:
-        parent = (at - 1) >> 1
-        if not _worse(score, slot, scores[parent], slots[parent]):
+    """Score the items of the entries in `space.order`, and keep the best; how many are kept."""
+    k = len(scores)
+    with_detail = len(detail.weights) > 0
+    for first in range(0, count, CHUNK):
+        chunk = space.order[first : min(first + CHUNK, count)]
+        level = np.int64(space.levels[chunk[0]])
+        if found == k and _bound(scale, length, level) + detail.most < scores[0]:
             break
-        scores[at], slots[at] = scores[parent], slots[parent]
-        at = parent
-    scores[at], slots[at] = score, slot
+        _find_costs(items, code, scale, space, chunk)
+        held = 0
+        for i in range(len(chunk)):
+            code_score = (scale.total - 2 * np.int64(space.costs[i])) / length
+            if found == k and code_score + detail.most < scores[0]:
+                continue
+            start, stop = run_of(items, chunk[i])
+            for at in range(start, stop):
+                slot = items.singles[at] if len(items.singles) else items.pool[at]
+                if slot < 0:
+                    continue
+                if with_detail:
+                    space.slots[held], space.scores[held] = slot, code_score
+                    held += 1
+                    if held == CHUNK:
+                        found = _keep_detailed(
+                            items, asked, detail, space, held, scores, slots, found
+                        )
+                        held = 0
+                elif not _is_kept(scores, slots, found, code_score, slot):
+                    break  # what follows has the same score, and came later
+                elif found < k:
+                    found += 1
+        found = _keep_detailed(items, asked, detail, space, held, scores, slots, found)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> None:
+    """The costs of some entries' codes, into `space.costs`."""
+    costs = space.costs[: len(chunk)]
+    if scale.step == 1:
+        for i in range(len(chunk)):
+            costs[i] = space.levels[chunk[i]]
+        return
+    costs[:] = 0
+    for word in range(len(code)):
+        words = space.words[word][: len(chunk)]
+        for i in range(len(chunk)):
+            words[i] = items.words[word, chunk[i] if items.whole else items.entries[chunk[i]]]
+        add_costs(words, code[word], scale.exact[word], costs)
+
+
+@njit(nogil=True, cache=True)
+def _keep_detailed(
+    items: Any,
+    asked: Any,
+    detail: Any,
+    space: Any,
+    held: Any,
+    scores: Any,
+    slots: Any,
+    found: Any,
+) -> Any:
+    """Add the sketches' part to the scores of some items, and keep the best; how many are kept."""
+    for i in range(held):
+        for word in range(items.sketches.shape[1]):
+            space.words[word, i] = items.sketches[space.slots[i], word]
+    added = np.zeros(held)
+    for m in range(len(detail.weights)):
+        costs = space.costs[CHUNK : CHUNK + held]
+        costs[:] = 0
+        for word in range(asked.first[m], asked.last[m]):
+            add_costs(space.words[word][:held], detail.signs[word], detail.planes[word], costs)
+        for i in range(held):
+            if items.present[space.slots[i], asked.columns[m]]:
+                added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
+    for i in range(held):
+        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], space.slots[i])
+        if kept and found < len(scores):
+            found += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
+    """Offer an item to the heap of the best, whose root is the worst; whether it is taken."""
+    if size < len(scores):
+        at = size
+        while at > 0:
+            parent = (at - 1) >> 1
+            if not _worse(score, slot, scores[parent], slots[parent]):
+                break
+            scores[at], slots[at] = scores[parent], slots[parent]
+            at = parent
+        scores[at], slots[at] = score, slot
+        return True
+    if _worse(scores[0], slots[0], score, slot):
+        _sink(scores, slots, size, score, slot)
+        return True
+    return False
 
 
 @njit(nogil=True, cache=True)
 def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
-    """Put something in the place of a heap's root."""
+    """Put an item in the place of a heap's root."""
     at = 0
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -386,3 +280,8 @@ def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
         scores[at], slots[at] = scores[child], slots[child]
         at = child
     scores[at], slots[at] = score, slot
+
+
+@njit(nogil=True, cache=True)
+def _worse(score: Any, slot: Any, other: Any, other_slot: Any) -> Any:
+    return score < other or (score == other and slot > other_slot)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..codes import Codes, pack
 from ..errors import InputError, ParameterError
+from ._postings import increases
 from .scores import CODE_BITS, SKETCH_BITS, Floats, Grid, lengths, on_grid
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -294,8 +295,8 @@ def checked_numbers(words: str, numbers: Numbers) -> Numbers:
     checked = np.ascontiguousarray(checked, dtype=np.int64)
     if len(checked) and checked[0] < 0:
         raise InputError(f"{words} begin with {checked[0]}: they are counted from 0")
-    if not (checked[1:] > checked[:-1]).all():
-        raise InputError(f"{words} must increase")
+    if not increases(checked):
+        raise InputError(f"{words} must be sorted, and each stand there once")
     return checked
 
 

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from ..codes import Codes
-from ._postings import Rows, grouped, slots_of
-from ._search import ALL_CODES, BLOCK, SOME_SLOTS, Asked, Best, Items, Space, search
+from ._postings import Rows, Runs, find, grouped
+from ._scan import BLOCK, Items, Space
+from ._search import CHUNK, Asked, Best, search
 from .base import Found, Index, Numbers, Present, Queries, checked_numbers
 from .table import Table, as_words
 
 _QUERIES = 16
 """Queries that a thread takes at a time; fewer do not pay for a second thread."""
+
+_NONE = np.empty(0, np.int32)
 
 
 class ExactIndex(Index):
@@ -60,7 +63,7 @@ class ExactIndex(Index):
     def search(self, queries: Queries, k: int, *, keep: Numbers | None = None) -> list[Found]:
         """The k best items of each query: see `Index.search`."""
         self._check_search(queries, k)
-        items, n_entries, n_items = self._all() if keep is None else self._kept(keep)
+        items, n_entries, n_items = self._all() if keep is None else self._kept(keep, len(queries))
         return self._searched(items, n_entries, queries, min(k, n_items))
 
     def __len__(self) -> int:
@@ -89,24 +92,24 @@ class ExactIndex(Index):
     def _all(self) -> tuple[Items, int, int]:
         """All items, how many entries are to be scanned, and how many items there are."""
         table = self._table
-        return self._items(np.empty(0, np.int32), ALL_CODES), table.n_codes, table.n_items
+        return self._items(table.runs, table.pool), table.n_codes, table.n_items
 
-    def _kept(self, keep: Numbers) -> tuple[Items, int, int]:
-        """The same of the items that a filter keeps: one by one, or many of them by code."""
+    def _kept(self, keep: Numbers, n_queries: int) -> tuple[Items, int, int]:
+        """The same of the items that a filter keeps: few one by one, many by their codes."""
         table = self._table
         wanted = checked_numbers("keep", keep)
-        slots = np.empty(len(wanted), np.int32)
+        slots, rows = np.empty(len(wanted), np.int32), np.empty(len(wanted), np.int32)
         used = slice(table.n_slots)
-        count = slots_of(table.slots.numbers[used], table.slots.rows[used], wanted, slots)
-        if 2 * count < table.n_codes:
-            return self._items(slots, SOME_SLOTS), count, count
-        runs, pool = grouped(slots, count, table.slots.rows, table.n_codes)
-        items = self._items(slots, ALL_CODES)._replace(runs=runs, pool=pool)
-        return items, table.n_codes, count
+        n = find(table.slots.numbers[used], table.slots.rows[used], wanted, slots, rows)
+        slots, rows = slots[:n], rows[:n]
+        if n < table.n_codes and n_queries < _QUERIES:
+            items = self._items(table.runs, table.pool)
+            return items._replace(whole=False, entries=rows, singles=slots), n, n
+        runs, pool = grouped(slots, rows, table.n_codes)
+        return self._items(runs, pool), table.n_codes, n
 
-    def _items(self, entries: Rows, kind: int) -> Items:
-        table = self._table
-        return Items(entries, kind, table.words, table.runs, table.pool, *table.slots)
+    def _items(self, runs: Runs, pool: Rows) -> Items:
+        return Items(True, _NONE, _NONE, self._table.words, runs, pool, *self._table.slots)
 
     def _searched(self, items: Items, n_entries: int, queries: Queries, k: int) -> list[Found]:
         n = len(queries)
@@ -152,11 +155,15 @@ class ExactIndex(Index):
             space = self._spaces.pop()
             if len(space.levels) >= n_entries:
                 return space
+        width = max(len(self._table.words), self._table.slots.sketches.shape[1])
         return Space(
             np.empty(n_entries, np.uint16),
             np.empty(n_entries, np.int32),
             np.empty(n_entries, np.int32),
-            np.empty((len(self._table.words), BLOCK), np.uint64),
+            np.empty((width, BLOCK), np.uint64),
+            np.empty(2 * CHUNK, np.int32),
+            np.empty(CHUNK, np.int32),
+            np.empty(CHUNK),
         )
 
 
