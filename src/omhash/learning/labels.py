@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,8 +41,7 @@ class LabelMatrix:
         matrix = self.aligned(names)
         matrix.sort_indices()
         columns, ends = matrix.indices.tolist(), matrix.indptr.tolist()
-        pairs = zip(ends[:-1], ends[1:], strict=True)
-        return [tuple(columns[start:stop]) for start, stop in pairs]
+        return [tuple(columns[start:stop]) for start, stop in pairwise(ends)]
 
     def occurring(self) -> tuple[str, ...]:
         """The names that at least one item has."""
