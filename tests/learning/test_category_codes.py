@@ -125,13 +125,14 @@ def together(seed, n_old, n_new):
 
 
 def squared_error(codes, counts, totals, n_old):
-    """Over all pairs of categories with at least one new."""
+    """Over all pairs of categories with at least one new; common ones weigh more."""
     total = 0.0
     for i in range(n_old, len(codes)):
         for j in range(i):
             both = counts[i - n_old, j]
-            wanted = 0.5 * both / np.sqrt(max(totals[i], 1) * max(totals[j], 1))
-            total += (int(codes[i] @ codes[j]) / codes.shape[1] - wanted) ** 2
+            weight = np.sqrt(max(totals[i], 1) * max(totals[j], 1))
+            wanted = 0.5 * both / weight
+            total += weight * (int(codes[i] @ codes[j]) / codes.shape[1] - wanted) ** 2
     return total
 
 

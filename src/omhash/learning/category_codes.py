@@ -30,9 +30,10 @@ def cooccurrence(
 
     Two categories should agree in their codes as far as they share items: the target
     similarity is half their normalised co-occurrence, so that a category always stays
-    nearest to itself. The squared difference between ``C Cᵀ / n_bits`` and the target is
-    minimised over the new rows: signs of correlated normal draws to begin with, then the
-    flip of one sign that helps most, column by column, until none helps.
+    nearest to itself. The squared difference between ``C Cᵀ / n_bits`` and the target, where
+    common categories weigh more, is minimised over the new rows: signs of correlated normal
+    draws to begin with, then the flip of one sign that helps most, column by column, until
+    none helps.
 
     Parameters
     ----------
@@ -67,34 +68,36 @@ def cooccurrence(
     codes = np.vstack([old, np.where(draws > 0, 1.0, -1.0)])
     error = codes[n_old:] @ codes.T - n_bits * target
     error[np.arange(n_new), n_old + np.arange(n_new)] = 0.0
+    weights = scale / scale.mean()
     for _ in range(_SWEEPS):
-        if not sum(_improve_bit(codes[:, bit], error) for bit in range(n_bits)):
+        if not sum(_improve_bit(codes[:, bit], error, weights) for bit in range(n_bits)):
             break
     return codes[n_old:].astype(np.int8)
 
 
-def _improve_bit(column: Floats, error: Floats) -> int:
+def _improve_bit(column: Floats, error: Floats, weights: Floats) -> int:
     """Flip new signs of one column while that lowers the squared error; both change in place.
 
-    A flip of sign i changes error[i, j] by -2 c_i c_j: the squared error falls where
-    c_i (error @ c)_i exceeds the number of other categories.
+    A flip of sign i changes error[i, j] by -2 c_i c_j: the error, each pair weighted by
+    w_i w_j, falls where c_i Σ_j w_j error[i, j] c_j exceeds the other categories' Σ_j w_j.
     """
-    others = len(column) - 1
     n_old = len(column) - len(error)
-    new = column[n_old:]
-    pull = error @ column
+    new, own = column[n_old:], weights[n_old:]
+    others = weights.sum() - own
+    pull = error @ (weights * column)
     for flips in range(_SWEEPS * len(new)):
-        worst = int(np.argmax(new * pull))
-        sign = new[worst]
-        if sign * pull[worst] <= others + 1e-9:
+        gains = own * (new * pull - others)
+        best = int(np.argmax(gains))
+        if gains[best] <= 1e-9:
             return flips
-        own_pull = pull[worst] - 2.0 * sign * others
-        pull += 2.0 * (new - sign * error[:, n_old + worst])
-        pull[worst] = own_pull
-        error[worst] -= 2.0 * sign * column
-        error[:, n_old + worst] -= 2.0 * sign * new
-        error[worst, n_old + worst] = 0.0
-        new[worst] = -sign
+        sign = new[best]
+        own_pull = pull[best] - 2.0 * sign * others[best]
+        pull += 2.0 * own[best] * (new - sign * error[:, n_old + best])
+        pull[best] = own_pull
+        error[best] -= 2.0 * sign * column
+        error[:, n_old + best] -= 2.0 * sign * new
+        error[best, n_old + best] = 0.0
+        new[best] = -sign
     return flips
 
 
