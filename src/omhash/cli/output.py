@@ -42,12 +42,12 @@ def say(text: str) -> None:
 
 
 def say_values(values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print named values: as one JSON object, or a line each."""
+    """Print named values: as one JSON object, or a line for each that there is."""
     if as_json:
         say(json.dumps(values))
         return
-    shown = [[name.replace("_", " "), _text(value)] for name, value in values.items()]
-    say(aligned(shown))
+    there = {name: value for name, value in values.items() if value is not None}
+    say(aligned([[name.replace("_", " "), _text(value)] for name, value in there.items()]))
 
 
 def aligned(lines: Iterable[Sequence[Any]]) -> str:
@@ -92,8 +92,8 @@ def _text(value: Any) -> str:
         told = ", ".join(f"{name} {_text(one)}" for name, one in value.items())
     elif isinstance(value, (list, tuple)):
         told = ", ".join(map(_text, value))
-    elif isinstance(value, bool) or value is None:
-        told = {True: "yes", False: "no", None: ""}[value]
+    elif isinstance(value, bool):
+        told = "yes" if value else "no"
     else:
         told = str(value)
     return "".join(
