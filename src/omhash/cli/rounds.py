@@ -143,6 +143,7 @@ class _Told:
 
     def say(self, *, as_json: bool) -> None:
         reports = self.reports
+        names = [name for report in reports for name in report.new_categories]
         say_values(
             {
                 "items": sum(report.items for report in reports),
@@ -151,7 +152,7 @@ class _Told:
                 "resumed_at_round": self.resumed_at,
                 "labelled": sum(report.labelled for report in reports),
                 "replaced": sum(report.replaced for report in reports),
-                "new_categories": [name for report in reports for name in report.new_categories],
+                "new_categories": names if as_json else len(names),
                 "seconds": round(time.perf_counter() - self.since, 3),
             },
             as_json=as_json,
@@ -203,6 +204,8 @@ def _stored(collection: Collection, file: str, part: Part, round_id: str) -> Rou
 
 
 def _go_on(told: _Told) -> str:
+    if not told.passed:
+        return f"No item of {told.file} is stored yet"
     return (
         f"The first {told.passed} items of {told.file} are stored: the same command goes on "
         "after them"
