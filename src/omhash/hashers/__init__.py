@@ -2,6 +2,7 @@
 
 from .base import Hasher
 from .hcfw import HCFW
+from .oasis import OASIS
 
-BY_NAME: dict[str, type[Hasher]] = {"HCFW": HCFW}
+BY_NAME: dict[str, type[Hasher]] = {"HCFW": HCFW, "OASIS": OASIS}
 """The methods that a stored collection can name."""
