@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from omhash.checks import CHECKS
-from omhash.hashers import OASIS
+from omhash.hashers import FOMH, OASIS
 
 
 def by_number(names):
@@ -17,6 +17,9 @@ SETTINGS = {
     "OASIS + FW": OASIS(24, weights="published", semantics=by_number),
     "OASIS, precision weights, kernels": OASIS(24, weights="precision", kernels=30),
     "OASIS, authors' program": OASIS(24, semantics=by_number, authors_program=True),
+    "FOMH": FOMH(24),
+    "FOMH + FW": FOMH(24, weights="published", kernels=None),
+    "FOMH, precision weights, one kernel": FOMH(24, weights="precision", kernels={"text": 30}),
 }
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from ..codes import pack
 from ..errors import NotFittedError, UnsupportedError
 from ..hashers.base import Hasher
-from ._compare import require, require_codes, require_near, same_bytes
+from ._compare import require, require_category_codes, require_codes, require_near, same_bytes
 from ._samples import MODALITIES, fresh, known_items, learned
 
 _SPLITS = (1, 2, 7, 31, 257)
@@ -29,7 +29,7 @@ def check_outputs(hasher: Hasher) -> None:
     codes = model.encode(items.views)
     require_codes(codes, 50, model, "encode")
     require((codes == pack(projection)).all(), "encode gives the signs of project")
-    require_codes(model.category_codes_, len(model.categories_), model, "category_codes_")
+    require_category_codes(model, len(model.categories_))
     require(model.modalities_ == MODALITIES, "modalities_ gives the width of each modality")
 
 

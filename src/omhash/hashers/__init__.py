@@ -1,8 +1,9 @@
 """Hashing methods, one file each."""
 
 from .base import Hasher
+from .fomh import FOMH
 from .hcfw import HCFW
 from .oasis import OASIS
 
-BY_NAME: dict[str, type[Hasher]] = {"HCFW": HCFW, "OASIS": OASIS}
+BY_NAME: dict[str, type[Hasher]] = {"HCFW": HCFW, "OASIS": OASIS, "FOMH": FOMH}
 """The methods that a stored collection can name."""

@@ -31,6 +31,7 @@ ALL_KERNELS = either(NOTHING, COUNT, KERNELS)
 """No kernels, anchors of every modality, or anchors of some."""
 
 WEIGHTS = one_of("equal", "precision", "published", "calibrated")
+OWN_WEIGHTS = one_of("own", "equal", "precision", "published", "calibrated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +158,17 @@ class Baseline(Hasher):
     def hash_functions_(self) -> dict[str, NDArray[Any]]:
         """W of each modality, and what the weights need in further columns."""
         return {name: head.matrix.copy() for name, head in self._learned.heads.items()}
+
+    @property
+    def intercepts_(self) -> dict[str, NDArray[Any]]:
+        """What a modality's hash function adds to every item."""
+        return {name: head.offset.copy() for name, head in self._learned.heads.items()}
+
+    @property
+    def depends_on_batch(self) -> bool:
+        """Whether an item's code depends on its batch: with the paper's weights."""
+        rule = getattr(self, "weights", "equal")
+        return rule == "published" or (rule == "own" and getattr(self, "authors_program", False))
 
     def partial_fit(
         self, views: Views, labels: Labels | None = None, *, categories: Iterable[str] | None = None

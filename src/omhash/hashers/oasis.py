@@ -127,11 +127,6 @@ class OASIS(Baseline):
         self.authors_program = authors_program
 
     @property
-    def depends_on_batch(self) -> bool:
-        """Whether an item's code depends on its batch: with the paper's weights."""
-        return self.weights == "published"
-
-    @property
     def category_codes_(self) -> Codes:
         """The code that each category alone had after the first round that showed it.
 

@@ -191,6 +191,14 @@ def gaps(
     return np.column_stack(columns), np.column_stack([present for _, present in found.values()])
 
 
+def predicted(found: Mapping[str, Outputs], heads: Mapping[str, Head]) -> list[Floats]:
+    """Each modality's prediction of the targets, 0 for items that lack it."""
+    return [
+        np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
+        for name, (values, present) in found.items()
+    ]
+
+
 def fused(
     rule: str,
     found: Mapping[str, Outputs],
@@ -209,10 +217,7 @@ def fused(
     mean : bool
         Whether weights are scaled to a sum of 1.
     """
-    predictions = [
-        np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
-        for name, (values, present) in found.items()
-    ]
+    predictions = predicted(found, heads)
     if rule == "precision":
         variances = [
             np.where(present[:, None], heads[name].variances_at(values), np.inf)
