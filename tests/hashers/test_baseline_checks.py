@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from omhash.checks import CHECKS
-from omhash.hashers import FOMH, OASIS
+from omhash.hashers import FOMH, OASIS, OMHDQ
 
 
 def by_number(names):
@@ -20,6 +20,8 @@ SETTINGS = {
     "FOMH": FOMH(24),
     "FOMH + FW": FOMH(24, weights="published", kernels=None),
     "FOMH, precision weights, one kernel": FOMH(24, weights="precision", kernels={"text": 30}),
+    "OMH-DQ": OMHDQ(24, kernels=60),
+    "OMH-DQ + FW": OMHDQ(24, weights="published", kernels=None),
 }
 
 

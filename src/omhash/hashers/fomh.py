@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import UnsupportedError
 from ..learning.alternating import RoundRegression
 from ..learning.heads import Head, Outputs, predicted
-from ..learning.modality_weights import agreed, sign_distances
+from ..learning.modality_weights import agreed, error_shares
 from ..learning.moments import solved
 from ..learning.similarity import similar
 from .base import BOOLEAN, COUNT, POSITIVE, Constraint, Hasher
@@ -133,14 +133,17 @@ class FOMH(Baseline):
         }
         labels = items.read.aligned(known.categories)
         identity, scale = np.eye(self.n_bits), self.alpha * self.n_bits
-        shares = dict(zip(regressions, start["shares"].tolist(), strict=True))
+        present = np.zeros((items.count, len(regressions)), dtype=bool)
+        for place, one in enumerate(regressions.values()):
+            present[one.rows, place] = True
+        shares = start["shares"]
         for _ in range(self.n_iterations):
             before, used = codes, shares
-            predictions = {
-                name: one.predicted(_weights(one, codes, self.gamma * shares[name]), items.count)
-                for name, one in regressions.items()
-            }
-            pull = sum(own / shares[name] for name, own in predictions.items())
+            predictions = [
+                one.predicted(_weights(one, codes, self.gamma * share), items.count)
+                for one, share in zip(regressions.values(), shares, strict=True)
+            ]
+            pull = sum(own / share for own, share in zip(predictions, shares, strict=True))
             pull = pull + scale * similar(labels, factor) + self.beta * factor
             inner = factor.T @ factor
             codes = np.sign(2.0 * pull - self.alpha * copy @ inner + self.rho * copy - gap)
@@ -149,23 +152,23 @@ class FOMH(Baseline):
             factor = np.linalg.solve(gram, wanted.T).T
             copy = np.sign(self.rho * codes + gap - self.alpha * codes @ (factor.T @ factor))
             gap = gap + self.rho * (codes - copy)
-            shares = _shares(predictions, regressions, codes)
+            shares = error_shares(predictions, present, codes)
         fitted = before if self.authors_program else codes
         moments = {name: one.moments(fitted) for name, one in regressions.items()}
         heads = {
             name: Head.solved(
                 own,
-                self.gamma * used[name],
+                self.gamma * float(share),
                 self.weights,
                 center=False,
                 dtype=np.float64 if self.authors_program else np.float32,
             ).folded()
-            for name, own in moments.items()
+            for (name, own), share in zip(moments.items(), used, strict=True)
         }
         arrays = {"n_rounds": start["n_rounds"] + 1}
         if self.authors_program:
             arrays |= {"codes": codes, "copy": copy, "factor": factor, "gap": gap}
-            arrays["shares"] = np.array(list(shares.values()))
+            arrays["shares"] = shares
         return replace(known, heads=heads, moments=moments, arrays=arrays)
 
     def _start(self, known: Learned, count: int) -> dict[str, NDArray[Any]]:
@@ -220,16 +223,3 @@ def _trust(distances: Floats) -> Floats:
 def _weights(one: RoundRegression, codes: Floats, penalty: float) -> Floats:
     with one.grown.factored(penalty) as factor:
         return solved(factor, one.cross(codes))
-
-
-def _shares(
-    predictions: Mapping[str, Floats], regressions: Mapping[str, RoundRegression], codes: Floats
-) -> dict[str, float]:
-    """Each modality's share of all distances between predictions and codes."""
-    present = np.zeros((len(codes), len(predictions)), dtype=bool)
-    for place, one in enumerate(regressions.values()):
-        present[one.rows, place] = True
-    distances = sign_distances(list(predictions.values()), present, codes, whole=True)[0]
-    # A modality that no item of the round has, or that errs nowhere, keeps a share.
-    distances = np.maximum(distances, 1e-3 * distances.max())
-    return dict(zip(predictions, (distances / distances.sum()).tolist(), strict=True))

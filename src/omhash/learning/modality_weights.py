@@ -175,5 +175,15 @@ def sign_distances(
     return np.asarray(np.sqrt(np.maximum(squares, 1e-24)))
 
 
+def error_shares(predictions: list[Floats], present: Mask, signs: Floats) -> Floats:
+    """Each modality's share of all distances between predictions and signs, over all items.
+
+    A modality that no item has, or that errs nowhere, keeps a small share.
+    """
+    distances = sign_distances(predictions, present, signs, whole=True)[0]
+    distances = np.maximum(distances, 1e-3 * distances.max())
+    return np.asarray(distances / distances.sum())
+
+
 def _weighted(predictions: list[Floats], weights: Floats) -> Floats:
     return np.asarray(sum(weights[:, [m]] * own for m, own in enumerate(predictions)))
