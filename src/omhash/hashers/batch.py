@@ -1,0 +1,107 @@
+"""Methods that learn all items at once: every round trains on everything so far."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learning.alternating import RoundRegression
+from ..learning.moments import Moments
+from ..learning.views import View
+from .baseline import Baseline, Floats, Learned, Round, Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """All labelled items so far.
+
+    Attributes
+    ----------
+    features : dict of str to array of shape (n, d)
+        Behind the kernels; a row of zeros where an item lacks the modality.
+    present : array of bool, shape (n, n_modalities)
+    labels : array of shape (n, n_categories)
+    """
+
+    features: dict[str, Floats]
+    present: NDArray[np.bool_]
+    labels: Floats
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self.labels)
+
+    def of(self, rows: NDArray[np.intp]) -> Items:
+        """Some of the items."""
+        features = {name: matrix[rows] for name, matrix in self.features.items()}
+        return Items(features, self.present[rows], self.labels[rows])
+
+    def regressions(self, n_targets: int) -> dict[str, RoundRegression]:
+        """The regression of codes on each modality, with a constant feature."""
+        found = {}
+        for name, here in zip(self.features, self.present.T, strict=True):
+            rows = np.flatnonzero(here)
+            x = np.hstack([self.features[name][rows], np.ones((len(rows), 1))])
+            found[name] = RoundRegression.of(Moments.zeros(x.shape[1], n_targets), x, rows)
+        return found
+
+
+class BatchBaseline(Baseline):
+    """A batch method in a stream: it keeps all labelled items and starts anew in each round.
+
+    Memory and the seconds of a round grow with the stream.
+    """
+
+    keeps_items = True
+    recodes_database = True
+
+    @abstractmethod
+    def _trained(self, known: Learned, items: Items) -> Learned:
+        """What all items so far teach."""
+
+    def _learn(self, known: Learned, items: Round) -> Learned:
+        arrays = dict(known.arrays)
+        present = np.zeros((items.count, len(known.modalities)), dtype=np.uint8)
+        for place, name in enumerate(known.modalities):
+            features = np.zeros((items.count, known.width(name)))
+            if name in items.views:
+                features, here = _dense_features(known, name, items.views[name])
+                present[:, place] = here
+            _append(arrays, f"items.{place}", features)
+        _append(arrays, "present", present)
+        labels = items.read.aligned(known.categories).toarray().astype(np.uint8)
+        if "labels" in arrays:
+            new = labels.shape[1] - arrays["labels"].shape[1]
+            arrays["labels"] = np.pad(arrays["labels"], ((0, 0), (0, new)))
+        _append(arrays, "labels", labels)
+        everything = Items(
+            {name: arrays[f"items.{place}"] for place, name in enumerate(known.modalities)},
+            arrays["present"] > 0,
+            arrays["labels"].astype(np.float64),
+        )
+        return self._trained(replace(known, arrays=arrays), everything)
+
+    def _shapes(self, known: Learned) -> dict[str, Shape]:
+        items: dict[str, Shape] = {
+            f"items.{place}": ("n", known.width(name))
+            for place, name in enumerate(known.modalities)
+        }
+        return items | {
+            "present": ("n", len(known.modalities)),
+            "labels": ("n", len(known.categories)),
+        }
+
+
+def _dense_features(known: Learned, name: str, view: View) -> tuple[Floats, NDArray[np.bool_]]:
+    found = known.features(name, view.matrix)
+    dense = found if isinstance(found, np.ndarray) else found.toarray()
+    return np.where(view.present[:, None], dense, 0.0), view.present
+
+
+def _append(arrays: dict[str, NDArray[Any]], name: str, rows: NDArray[Any]) -> None:
+    arrays[name] = np.vstack([arrays[name], rows]) if name in arrays else rows
