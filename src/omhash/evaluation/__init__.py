@@ -2,10 +2,11 @@
 
 from ._ranking import AsymmetricRanking, HammingRanking
 from .metrics import evaluate, mean_average_precision
-from .protocol import RoundResult, Run, rounds, run
+from .protocol import Asked, RoundResult, Run, rounds, run
 from .report import figure, table, to_json
 
 __all__ = [
+    "Asked",
     "AsymmetricRanking",
     "HammingRanking",
     "RoundResult",

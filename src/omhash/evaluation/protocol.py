@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..codes import Codes, pack
 from ..datasets.base import Round, Rows, Stream, View
 from ..hashers.base import Hasher
-from ._ranking import AsymmetricRanking, HammingRanking
+from ._kernels import Floats
+from ._ranking import AsymmetricRanking, HammingRanking, Ranking
 from .metrics import evaluate, mean, measure
 
 
@@ -56,6 +57,30 @@ class RoundResult:
     peak_bytes: int
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A round's queries, each on its own, for what means do not tell.
+
+    Attributes
+    ----------
+    number : int
+        Of the round, from 1.
+    queries : array of int
+        Which items of the data were asked.
+    rankings : dict of str to Ranking
+    query_labels, database_labels : 0/1 arrays of shape (n, n_categories)
+    values : dict of str to dict of str to array of shape (n_queries,)
+        Of each ranking, each measure of every query.
+    """
+
+    number: int
+    queries: Rows
+    rankings: dict[str, Ranking]
+    query_labels: NDArray[np.uint8]
+    database_labels: NDArray[np.uint8]
+    values: dict[str, dict[str, Floats]]
+
+
 @dataclass
 class Run:
     """One hasher on one stream: the rounds that are finished."""
@@ -75,6 +100,7 @@ def run(
     method: str | None = None,
     metrics: Sequence[str] = ("map",),
     progress: Callable[[Run], None] | None = None,
+    observe: Callable[[Asked], None] | None = None,
 ) -> Run:
     """Run a hasher through a stream.
 
@@ -89,6 +115,8 @@ def run(
     progress : callable, optional
         Gets the `Run` so far after every round. Who keeps it has the finished rounds
         also when the run is interrupted.
+    observe : callable, optional
+        Gets each round's queries, one by one; see `rounds`.
     """
     record = Run(
         method=method or type(hasher).__name__,
@@ -97,7 +125,7 @@ def run(
         scenario=stream.scenario,
         seed=stream.seed,
     )
-    for result in rounds(hasher, stream, metrics=metrics):
+    for result in rounds(hasher, stream, metrics=metrics, observe=observe):
         record.rounds.append(result)
         if progress is not None:
             progress(record)
@@ -105,13 +133,18 @@ def run(
 
 
 def rounds(
-    hasher: Hasher, stream: Stream, *, metrics: Sequence[str] = ("map",)
+    hasher: Hasher,
+    stream: Stream,
+    *,
+    metrics: Sequence[str] = ("map",),
+    observe: Callable[[Asked], None] | None = None,
 ) -> Iterator[RoundResult]:
     """Run a hasher through a stream, and yield each round as it is finished.
 
     A hasher with a true attribute `recodes_database` (its codes of old items change as it
     learns) has all stored items encoded anew from their views in every round; any other
-    hasher's stored codes stay as they are.
+    hasher's stored codes stay as they are. `observe` gets every round's queries before the
+    round is yielded, where any were asked.
     """
     hasher.check_parameters()
     for name in metrics:
@@ -122,19 +155,25 @@ def rounds(
         if len(this.train):
             learn_seconds = database.learn(this)
             store_seconds = database.store(this)
-        asked = {"hamming": dict.fromkeys(metrics, np.nan)}
-        asked["asymmetric"] = asked["hamming"]
+        nothing = dict.fromkeys(metrics, np.nan)
+        means = {"hamming": nothing, "asymmetric": nothing}
         encode_seconds = 0.0
         if len(this.queries) and len(database.rows):
-            asked, encode_seconds = database.ask(this, metrics)
+            asked, encode_seconds = database.ask(this, number, metrics)
+            means = {
+                name: {metric: mean(values) for metric, values in measured.items()}
+                for name, measured in asked.values.items()
+            }
+            if observe is not None:
+                observe(asked)
         yield RoundResult(
             number=number,
             n_train=len(this.train),
             n_queries=len(this.queries),
             n_database=len(database.rows),
             n_categories=len(this.categories),
-            hamming=asked["hamming"],
-            asymmetric=asked["asymmetric"],
+            hamming=means["hamming"],
+            asymmetric=means["asymmetric"],
             learn_seconds=learn_seconds,
             store_seconds=store_seconds,
             encode_seconds=encode_seconds,
@@ -180,8 +219,8 @@ class _Database:
         self.codes = np.concatenate((self.codes, codes))
         return seconds
 
-    def ask(self, this: Round, metrics: Sequence[str]) -> tuple[dict[str, dict[str, float]], float]:
-        """Each ranking's measures, and the seconds to encode the queries."""
+    def ask(self, this: Round, number: int, metrics: Sequence[str]) -> tuple[Asked, float]:
+        """What the round's queries find, and the seconds to encode them."""
         views = self.views(this.queries)
         start = time.perf_counter()
         projections = self.hasher.project(views)
@@ -192,14 +231,10 @@ class _Database:
             "hamming": HammingRanking(codes, self.codes),
             "asymmetric": AsymmetricRanking(projections, self.codes),
         }
-        measured = {
-            name: {
-                metric: mean(values)
-                for metric, values in evaluate(ranking, *labels, metrics).items()
-            }
-            for name, ranking in rankings.items()
+        values = {
+            name: evaluate(ranking, *labels, metrics) for name, ranking in rankings.items()
         }
-        return measured, seconds
+        return Asked(number, this.queries, rankings, *labels, values), seconds
 
 
 def _state_bytes(hasher: Hasher) -> int:

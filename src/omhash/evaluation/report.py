@@ -84,7 +84,7 @@ def to_json(runs: Iterable[Run]) -> str:
     ['[', ' {', '  "method": "HCFW",']
     """
     return json.dumps(
-        [_without_nan(dataclasses.asdict(run)) for run in runs],
+        [without_nan(dataclasses.asdict(run)) for run in runs],
         indent=1,
         ensure_ascii=False,
         allow_nan=False,
@@ -237,11 +237,12 @@ def _markdown(header: list[str], lines: list[list[str]]) -> str:
     return "\n".join([f"| {' | '.join(header)} |", f"|{'|'.join(rule)}|", *rows])
 
 
-def _without_nan(value: object) -> object:
+def without_nan(value: object) -> object:
+    """A value of JSON: null where nothing was measured."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, dict):
-        return {name: _without_nan(inner) for name, inner in value.items()}
+        return {name: without_nan(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_nan(inner) for inner in value]
+        return [without_nan(inner) for inner in value]
     return value
