@@ -5,6 +5,9 @@ from .fomh import FOMH
 from .hcfw import HCFW
 from .oasis import OASIS
 from .omhdq import OMHDQ
+from .sapmh import SAPMH
 
-BY_NAME: dict[str, type[Hasher]] = {"HCFW": HCFW, "OASIS": OASIS, "FOMH": FOMH, "OMHDQ": OMHDQ}
+_METHODS: tuple[type[Hasher], ...] = (HCFW, OASIS, FOMH, OMHDQ, SAPMH)
+
+BY_NAME: dict[str, type[Hasher]] = {method.__name__: method for method in _METHODS}
 """The methods that a stored collection can name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +30,22 @@ class Items:
 
     features: dict[str, Floats]
     present: NDArray[np.bool_]
-    labels: Floats
+    labels: NDArray[Any]
+
+    @classmethod
+    def of_views(cls, known: Learned, views: Mapping[str, View], labels: NDArray[Any]) -> Items:
+        """Items from the views of a round, which need not speak of every modality."""
+        features, present = {}, []
+        for name in known.modalities:
+            if name not in views:
+                features[name] = np.zeros((len(labels), known.width(name)))
+                present.append(np.zeros(len(labels), dtype=bool))
+                continue
+            found = known.features(name, views[name].matrix)
+            dense = found if isinstance(found, np.ndarray) else found.toarray()
+            features[name] = np.where(views[name].present[:, None], dense, 0.0)
+            present.append(views[name].present)
+        return cls(features, np.column_stack(present), labels)
 
     @property
     def count(self) -> int:
@@ -66,15 +82,11 @@ class BatchBaseline(Baseline):
 
     def _learn(self, known: Learned, items: Round) -> Learned:
         arrays = dict(known.arrays)
-        present = np.zeros((items.count, len(known.modalities)), dtype=np.uint8)
-        for place, name in enumerate(known.modalities):
-            features = np.zeros((items.count, known.width(name)))
-            if name in items.views:
-                features, here = _dense_features(known, name, items.views[name])
-                present[:, place] = here
-            _append(arrays, f"items.{place}", features)
-        _append(arrays, "present", present)
         labels = items.read.aligned(known.categories).toarray().astype(np.uint8)
+        fresh = Items.of_views(known, items.views, labels)
+        for place, features in enumerate(fresh.features.values()):
+            _append(arrays, f"items.{place}", features)
+        _append(arrays, "present", fresh.present.astype(np.uint8))
         if "labels" in arrays:
             new = labels.shape[1] - arrays["labels"].shape[1]
             arrays["labels"] = np.pad(arrays["labels"], ((0, 0), (0, new)))
@@ -95,12 +107,6 @@ class BatchBaseline(Baseline):
             "present": ("n", len(known.modalities)),
             "labels": ("n", len(known.categories)),
         }
-
-
-def _dense_features(known: Learned, name: str, view: View) -> tuple[Floats, NDArray[np.bool_]]:
-    found = known.features(name, view.matrix)
-    dense = found if isinstance(found, np.ndarray) else found.toarray()
-    return np.where(view.present[:, None], dense, 0.0), view.present
 
 
 def _append(arrays: dict[str, NDArray[Any]], name: str, rows: NDArray[Any]) -> None:
