@@ -77,6 +77,7 @@ class SAPMH(BatchBaseline):
     }
 
     _linear = False
+    _keeps_moments = False
 
     def __init__(
         self,
@@ -185,7 +186,7 @@ class SAPMH(BatchBaseline):
         self, views: Views, wanted: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float32]:
         known = self._learned
-        if not known.categories:
+        if not known.arrays:
             return super()._projected(views, wanted)
         matrices = shaped_views(views, known.modalities)
         checked = {name: filled(name, matrix) for name, matrix in matrices.items()}
