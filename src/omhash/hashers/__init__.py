@@ -1,4 +1,4 @@
-"""Hashing methods, one file each."""
+"""Hashing methods, one file each; `named` has them all with their authors' parameters."""
 
 from .base import Hasher
 from .fomh import FOMH
@@ -7,6 +7,8 @@ from .oasis import OASIS
 from .odmvh import ODMVH
 from .omhdq import OMHDQ
 from .sapmh import SAPMH
+
+__all__ = ["BY_NAME", "FOMH", "HCFW", "OASIS", "ODMVH", "OMHDQ", "SAPMH", "Hasher"]
 
 _METHODS: tuple[type[Hasher], ...] = (HCFW, OASIS, FOMH, OMHDQ, SAPMH, ODMVH)
 

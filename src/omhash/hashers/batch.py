@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from ..learning.alternating import RoundRegression
 from ..learning.moments import Moments
 from ..learning.views import View
 from .baseline import Baseline, Floats, Learned, Round, Shape
+
+Rows: TypeAlias = "slice | NDArray[np.intp]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,16 @@ class Items:
     def count(self) -> int:
         """The number of items."""
         return len(self.labels)
+
+    @cached_property
+    def having(self) -> list[Rows]:
+        """The items that have each modality."""
+        return [_rows(here) for here in self.present.T]
+
+    @cached_property
+    def alike(self) -> list[tuple[NDArray[np.bool_], Rows]]:
+        """Each set of modalities, and the items that have just these."""
+        return alike(self.present)
 
     def of(self, rows: NDArray[np.intp]) -> Items:
         """Some of the items."""
@@ -107,6 +120,18 @@ class BatchBaseline(Baseline):
             "present": ("n", len(known.modalities)),
             "labels": ("n", len(known.categories)),
         }
+
+
+def alike(present: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], Rows]]:
+    """Each set of modalities that items have, and the rows of those items."""
+    return [
+        (pattern, _rows((present == pattern).all(axis=1))) for pattern in np.unique(present, axis=0)
+    ]
+
+
+def _rows(chosen: NDArray[np.bool_]) -> Rows:
+    # All of them as a slice: what it takes from an array is no copy.
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)
 
 
 def _append(arrays: dict[str, NDArray[Any]], name: str, rows: NDArray[Any]) -> None:

@@ -78,7 +78,7 @@ class ODMVH(Baseline):
         *,
         random_state: int | np.random.Generator | None = None,
         n_stages: int = 4,
-        tolerance: float = 0.1,
+        tolerance: float = 0.05,
         buffer_size: int = 1000,
         kernels: int | Mapping[str, int | tuple[int, float]] | None = 500,
     ) -> None:

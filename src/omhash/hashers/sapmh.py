@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from ..errors import UnsupportedError, ViewError
 from ..learning.heads import Head, in_blocks, outputs
@@ -15,7 +16,7 @@ from ..learning.similarity import similar
 from ..learning.views import View, Views, filled, shaped_views
 from .base import BOOLEAN, COUNT, POSITIVE, Constraint, Hasher
 from .baseline import ALL_KERNELS, Floats, Learned, Shape
-from .batch import BatchBaseline, Items
+from .batch import BatchBaseline, Items, alike
 
 _MOST_ITERATIONS, _MOST_QUERY_STEPS, _LEAST = 99, 9, 3
 
@@ -165,9 +166,7 @@ class SAPMH(BatchBaseline):
     def _fitted_maps(self, items: Items, places: Floats, weights: Floats) -> list[Floats]:
         """U of each modality, from the items that have it."""
         maps = []
-        for own, here, weight in zip(
-            items.features.values(), items.present.T, weights, strict=True
-        ):
+        for own, here, weight in zip(items.features.values(), items.having, weights, strict=True):
             rows = places[here]
             gram = weight * rows.T @ rows + self.lam * np.eye(self.n_latent)
             maps.append(np.linalg.solve(gram, weight * rows.T @ own[here]))
@@ -197,8 +196,7 @@ class SAPMH(BatchBaseline):
         if self.authors_program:
             return self._searched(checked).astype(np.float32)
         values = np.zeros((len(present), self.n_bits), dtype=np.float32)
-        for pattern in np.unique(present, axis=0):
-            rows = np.flatnonzero((present == pattern).all(axis=1))
+        for pattern, rows in alike(present):
             names = [name for name, here in zip(checked, pattern, strict=True) if here]
             values[rows] = self._settled({name: checked[name].matrix[rows] for name in names})
         return values
@@ -276,7 +274,10 @@ def _least_solution(gram: Floats, right: Floats) -> Floats:
     Features of wide kernels are all but equal: a product with the inverse would lose digits
     that many iterations need.
     """
-    return np.asarray(np.linalg.lstsq(gram, right, rcond=None)[0])
+    try:
+        return np.asarray(cho_solve(cho_factor(gram), right))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(gram, right, rcond=None)[0])
 
 
 def _errors(items: Items, places: Floats, maps: list[Floats]) -> Floats:
@@ -284,9 +285,7 @@ def _errors(items: Items, places: Floats, maps: list[Floats]) -> Floats:
     return np.array(
         [
             np.linalg.norm(own[here] - places[here] @ rebuild)
-            for own, here, rebuild in zip(
-                items.features.values(), items.present.T, maps, strict=True
-            )
+            for own, here, rebuild in zip(items.features.values(), items.having, maps, strict=True)
         ]
     )
 
@@ -308,8 +307,7 @@ def _solved_places(
 ) -> Floats:
     """H: each item's place, from the modalities that it has."""
     places = np.zeros_like(pull)
-    for pattern in np.unique(items.present, axis=0):
-        rows = np.flatnonzero((items.present == pattern).all(axis=1))
+    for pattern, rows in items.alike:
         wanted, gram = pull[rows], outer
         for own, here, rebuild, weight in zip(
             items.features.values(), pattern, maps, weights, strict=True
