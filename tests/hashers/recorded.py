@@ -25,6 +25,15 @@ class RecordedDraws:
     def standard_normal(self, shape):
         return self._next(shape)
 
+    def choice(self, n_items, n_chosen, replace):
+        """Row numbers; the program draws them once, for both modalities."""
+        assert not replace
+        if not hasattr(self, "chosen"):
+            self.chosen = self._next((n_chosen, 1)).ravel().astype(int) - 1
+        assert len(self.chosen) == n_chosen
+        assert self.chosen.max() < n_items
+        return self.chosen
+
     def uniform(self, low, high, shape):
         return low + (high - low) * self._next(shape)
 
@@ -41,9 +50,9 @@ def run_of(shared, name):
         return dict(recorded)
 
 
-def draws_of(record, **options):
-    """Its draws in order."""
-    names = sorted(key for key in record if key.startswith("draw"))
+def draws_of(record, empty=True, **options):
+    """Its draws in order, with or without those that drew nothing."""
+    names = sorted(key for key in record if key.startswith("draw") and (empty or record[key].size))
     return RecordedDraws([record[name] for name in names], **options)
 
 

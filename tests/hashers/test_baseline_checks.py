@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from omhash.checks import CHECKS
-from omhash.hashers import FOMH, OASIS, OMHDQ
+from omhash.hashers import FOMH, OASIS, ODMVH, OMHDQ, SAPMH
 
 
 def by_number(names):
@@ -22,6 +22,9 @@ SETTINGS = {
     "FOMH, precision weights, one kernel": FOMH(24, weights="precision", kernels={"text": 30}),
     "OMH-DQ": OMHDQ(24, kernels=60),
     "OMH-DQ + FW": OMHDQ(24, weights="published", kernels=None),
+    "ODMVH": ODMVH(24, kernels=60),
+    "ODMVH, plain features, often updated": ODMVH(24, kernels=None, buffer_size=100),
+    "SAPMH": SAPMH(24, kernels=60, n_latent=16),
 }
 
 

@@ -134,7 +134,10 @@ class Baseline(Hasher):
         """The shape of each array that the method keeps once it knows a category."""
 
     _linear: ClassVar[bool] = True
-    """Whether the hash functions are heads that follow from moments."""
+    """Whether the hash functions are heads."""
+
+    _keeps_moments: ClassVar[bool] = True
+    """Whether they follow from moments."""
 
     _constant: ClassVar[bool] = False
     """Whether the moments have a further feature that is always 1."""
@@ -199,7 +202,7 @@ class Baseline(Hasher):
             lacking &= wanted
         if lacking.any():
             raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
-        if not self._learned.categories:
+        if not self._learned.arrays:
             return np.asarray(sum(values for values, _ in found.values()), dtype=np.float32)
         return np.asarray(self._fused(found), dtype=np.float32)
 
@@ -236,6 +239,7 @@ class Baseline(Hasher):
             "widths": list(known.modalities.values()),
             "categories": list(known.categories),
             "n_categories": len(known.categories),
+            "learned": bool(known.arrays),
             "kernels": list(known.kernels),
         }
         for place, name in enumerate(known.modalities):
@@ -313,7 +317,7 @@ class Baseline(Hasher):
         for name in known.modalities:
             directions = rng.standard_normal((known.width(name), self.n_bits)).astype(np.float32)
             offset = nothing.astype(np.float32)
-            heads[name] = Head(directions, offset, self.n_bits, nothing, 0.0, 0.0)
+            heads[name] = Head(directions, offset, int(self.n_bits), nothing, 0.0, 0.0)
         return replace(known, heads=heads)
 
     def _outputs(self, views: Views) -> dict[str, Outputs]:
@@ -350,7 +354,7 @@ class Baseline(Hasher):
             moments={},
             arrays={},
         )
-        learned = int(state["n_categories"]) > 0
+        learned = bool(state["learned"])
         _require("categories", (len(known.categories),), (int(state["n_categories"]),))
         heads, moments = {}, {}
         for place, name in enumerate(names):
@@ -363,7 +367,7 @@ class Baseline(Hasher):
                 _require(f"{place}.head", head.matrix.shape, (width, len(head.offset)))
                 variances = (self.n_bits,)
                 _require(f"{place}.head.variances", head.variances.shape, variances)
-            if self._linear and learned:
+            if self._keeps_moments and learned:
                 moments[name] = Moments.from_state(f"{place}.moments", state)
                 wanted = (width + self._constant, self.n_bits)
                 _require(f"{place}.moments", moments[name].xy.shape, wanted)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ from ..learning.alternating import RoundRegression
 from ..learning.moments import Moments
 from ..learning.views import View
 from .baseline import Baseline, Floats, Learned, Round, Shape
+
+Rows: TypeAlias = "slice | NDArray[np.intp]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +33,37 @@ class Items:
 
     features: dict[str, Floats]
     present: NDArray[np.bool_]
-    labels: Floats
+    labels: NDArray[Any]
+
+    @classmethod
+    def of_views(cls, known: Learned, views: Mapping[str, View], labels: NDArray[Any]) -> Items:
+        """Items from the views of a round, which need not speak of every modality."""
+        features, present = {}, []
+        for name in known.modalities:
+            if name not in views:
+                features[name] = np.zeros((len(labels), known.width(name)))
+                present.append(np.zeros(len(labels), dtype=bool))
+                continue
+            found = known.features(name, views[name].matrix)
+            dense = found if isinstance(found, np.ndarray) else found.toarray()
+            features[name] = np.where(views[name].present[:, None], dense, 0.0)
+            present.append(views[name].present)
+        return cls(features, np.column_stack(present), labels)
 
     @property
     def count(self) -> int:
         """The number of items."""
         return len(self.labels)
+
+    @cached_property
+    def having(self) -> list[Rows]:
+        """The items that have each modality."""
+        return [_rows(here) for here in self.present.T]
+
+    @cached_property
+    def alike(self) -> list[tuple[NDArray[np.bool_], Rows]]:
+        """Each set of modalities, and the items that have just these."""
+        return alike(self.present)
 
     def of(self, rows: NDArray[np.intp]) -> Items:
         """Some of the items."""
@@ -66,15 +95,11 @@ class BatchBaseline(Baseline):
 
     def _learn(self, known: Learned, items: Round) -> Learned:
         arrays = dict(known.arrays)
-        present = np.zeros((items.count, len(known.modalities)), dtype=np.uint8)
-        for place, name in enumerate(known.modalities):
-            features = np.zeros((items.count, known.width(name)))
-            if name in items.views:
-                features, here = _dense_features(known, name, items.views[name])
-                present[:, place] = here
-            _append(arrays, f"items.{place}", features)
-        _append(arrays, "present", present)
         labels = items.read.aligned(known.categories).toarray().astype(np.uint8)
+        fresh = Items.of_views(known, items.views, labels)
+        for place, features in enumerate(fresh.features.values()):
+            _append(arrays, f"items.{place}", features)
+        _append(arrays, "present", fresh.present.astype(np.uint8))
         if "labels" in arrays:
             new = labels.shape[1] - arrays["labels"].shape[1]
             arrays["labels"] = np.pad(arrays["labels"], ((0, 0), (0, new)))
@@ -97,10 +122,16 @@ class BatchBaseline(Baseline):
         }
 
 
-def _dense_features(known: Learned, name: str, view: View) -> tuple[Floats, NDArray[np.bool_]]:
-    found = known.features(name, view.matrix)
-    dense = found if isinstance(found, np.ndarray) else found.toarray()
-    return np.where(view.present[:, None], dense, 0.0), view.present
+def alike(present: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], Rows]]:
+    """Each set of modalities that items have, and the rows of those items."""
+    return [
+        (pattern, _rows((present == pattern).all(axis=1))) for pattern in np.unique(present, axis=0)
+    ]
+
+
+def _rows(chosen: NDArray[np.bool_]) -> Rows:
+    # All of them as a slice: what it takes from an array is no copy.
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)
 
 
 def _append(arrays: dict[str, NDArray[Any]], name: str, rows: NDArray[Any]) -> None:

@@ -133,7 +133,7 @@ class OASIS(Baseline):
         Items' codes follow all that was learned since and are not made from these.
         """
         known = self._learned
-        if not known.categories:
+        if not known.arrays:
             return np.zeros((0, self.n_bits // 8), dtype=np.uint8)
         return np.asarray(known.arrays["category_codes"].copy())
 
