@@ -11,6 +11,8 @@ from .bench import EXAMPLE, METHODS, bench
 from .collections import backup, check, compact, create, delete, restore, status
 from .exporting import export
 from .output import told_in_a_line
+from .paper import EXAMPLE as PAPER_EXAMPLE
+from .paper import paper
 from .rounds import forget, ingest
 from .searching import search
 
@@ -34,6 +36,7 @@ for command in (
 ):
     app.command()(told_in_a_line()(command))
 app.command(epilog=EXAMPLE)(told_in_a_line()(bench))
+app.command(epilog=PAPER_EXAMPLE)(told_in_a_line()(paper))
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def bench(
     by asymmetric score, seconds, memory.
     """
     methods = _methods(method, published=published)
-    lengths = _bits(bits)
+    lengths = lengths_of(bits)
     sizes = {"round_size": round_size, "n_queries": queries}
     sizes = {name: size for name, size in sizes.items() if size is not None}
     if scenario not in SCENARIOS:
@@ -123,7 +123,7 @@ def bench(
     source = cache(partial(_category_vectors, items, embeddings))
     for name in methods:  # what is wrong with one is told before any has run
         METHODS[name](lengths[0], 0, source).check_parameters()
-    metrics = list(dict.fromkeys(["map", *_names(metric)]))
+    metrics = list(dict.fromkeys(["map", *names_in(metric)]))
 
     runs: list[Run] = []
     total = len(methods) * len(lengths) * sum(len(stream.rounds) for stream in streams)
@@ -141,13 +141,13 @@ def bench(
     _report(runs, as_json=as_json, every_round=every_round, figure=figure)
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """Names with commas between, none of them twice."""
     return list(dict.fromkeys(name.strip() for name in text.split(","))) if text else []
 
 
 def _methods(text: str, *, published: bool) -> list[str]:
-    names = _names(text)
+    names = names_in(text)
     if published:
         names = list(dict.fromkeys(name.removesuffix(_PUBLISHED) + _PUBLISHED for name in names))
     unknown = [name for name in names if name not in METHODS]
@@ -158,9 +158,10 @@ def _methods(text: str, *, published: bool) -> list[str]:
     return names
 
 
-def _bits(text: str) -> list[int]:
+def lengths_of(text: str) -> list[int]:
+    """Code lengths with commas between."""
     try:
-        numbers = [int(part) for part in _names(text)]
+        numbers = [int(part) for part in names_in(text)]
     except ValueError:
         numbers = []
     if not numbers or not all(map(N_BITS.holds, numbers)):

@@ -231,9 +231,7 @@ class _Database:
             "hamming": HammingRanking(codes, self.codes),
             "asymmetric": AsymmetricRanking(projections, self.codes),
         }
-        values = {
-            name: evaluate(ranking, *labels, metrics) for name, ranking in rankings.items()
-        }
+        values = {name: evaluate(ranking, *labels, metrics) for name, ranking in rankings.items()}
         return Asked(number, this.queries, rankings, *labels, values), seconds
 
 

@@ -243,6 +243,6 @@ def without_nan(value: object) -> object:
         return None
     if isinstance(value, dict):
         return {name: without_nan(inner) for name, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [without_nan(inner) for inner in value]
     return value

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import time
+from collections import deque
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ... import __version__, semantics
+from ... import semantics
 from ...datasets import SCENARIOS
+from ...errors import ParameterError
 from .. import protocol
 from ..metrics import evaluate, mean
 from ..report import without_nan
 from . import data as laid_out
 from .data import ReportData
+from .files import write_whole
 from .methods import Method
 
 _FORM = 1
@@ -70,9 +70,8 @@ class Job:
 @cache
 def versions() -> dict[str, str]:
     """What the numbers were made with."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba")
-    found = {name: version(name) for name in packages}
-    return {"omhash": __version__, "python": platform.python_version(), **found}
+    packages = ("omhash", "numpy", "scipy", "scikit-learn", "numba")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def perform(job: Job, folder: Path, configuration: dict[str, Any]) -> dict[str, Any]:
@@ -82,14 +81,14 @@ def perform(job: Job, folder: Path, configuration: dict[str, Any]) -> dict[str, 
     wanted = job.method.vectors
     source = semantics.from_array(data.categories, vectors[wanted]) if wanted else None
     hasher = job.method.made(job.n_bits, job.seed, source)
-    asked: list[protocol.Asked] = []
-    start = time.process_time()
     # Only the last round's queries are looked at more closely.
-    run = protocol.run(
-        hasher, stream, method=job.method.name, observe=lambda one: asked.__setitem__(slice(None), [one])
-    )
+    asked: deque[protocol.Asked] = deque(maxlen=1)
+    start = time.process_time()
+    run = protocol.run(hasher, stream, method=job.method.name, observe=asked.append)
     seconds = time.process_time() - start
-    last = asked[-1]
+    if not asked:
+        raise ParameterError(f"{job}: no round has a query: the data have too few items")
+    last = asked[0]
     parameters = {
         name: value for name, value in hasher.get_params(deep=False).items() if name != "semantics"
     }
@@ -131,9 +130,4 @@ def kept(path: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
 
 def keep(path: Path, found: dict[str, Any]) -> None:
     """Write a run whole or not at all."""
-    unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
-    with unfinished.open("w", encoding="utf-8") as file:
-        json.dump(found, file, allow_nan=False)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    write_whole(path, json.dumps(found, allow_nan=False))
