@@ -34,7 +34,8 @@ def data_table(plan: Plan, results: Mapping[str, dict[str, Any]]) -> Table:
             asked = one["configuration"]
             if (asked["data"], asked["scenario"], asked["seed"]) == (plan.name, scenario, 0):
                 sizes = [f"{each['n_train']:,}" for each in one["rounds"]]
-                text = f"{len(sizes)} rounds of {', '.join(sizes)} items"
+                told_once = sizes[:1] if len(set(sizes)) == 1 else sizes
+                text = f"{len(sizes)} rounds of {', '.join(told_once)} items"
                 rows.append(
                     names(f"{told}, seed 0", f"{text}, {len(one['queries']):,} last queries")
                 )

@@ -160,12 +160,12 @@ def _tell(
         for section in sections:
             blocks = section.blocks(plan, found)
             jobs += section.jobs(plan)
-            remark = ", ".join(re.sub(r"(\d+)", r" \1", name) for name in section.paper)
+            remark = " and ".join(re.sub(r"(\d+)", r" \1", name) for name in section.paper)
             chapters.append(
                 Chapter(
                     _anchor(f"{plan.name}-{section.name}"),
                     section.title,
-                    f"the paper's {remark}" if remark else "",
+                    f"{remark} of the paper" if remark else "",
                     section.about,
                     blocks,
                 )
