@@ -191,3 +191,21 @@ def test_wrong_parameters_are_refused_before_anything_is_learned(stream, hasher,
     with pytest.raises(ParameterError):
         run(hasher, stream, metrics=metrics)
     assert not hasattr(hasher, "planes_")
+
+
+def test_each_rounds_queries_can_be_observed_one_by_one(stream):
+    seen = []
+    record = run(TinyHasher(), stream, metrics=["map", "recall@3"], observe=seen.append)
+    assert [one.number for one in seen] == [1, 2]  # the last round asks nothing
+    for one, result, this in zip(seen, record.rounds, stream.rounds, strict=False):
+        assert one.queries.tolist() == this.queries.tolist()
+        np.testing.assert_array_equal(
+            one.query_labels, stream.data.labels[np.ix_(this.queries, this.categories)]
+        )
+        for name in ("hamming", "asymmetric"):
+            again = evaluate(
+                one.rankings[name], one.query_labels, one.database_labels, ["map", "recall@3"]
+            )
+            for metric, values in again.items():
+                np.testing.assert_array_equal(one.values[name][metric], values)
+                assert getattr(result, name)[metric] == values.mean()
