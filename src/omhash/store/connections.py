@@ -117,6 +117,8 @@ class Connections:
             connection.execute("PRAGMA synchronous = FULL")
             # What is deleted is overwritten: forgetting leaves nothing in free pages.
             connection.execute("PRAGMA secure_delete = ON")
+            # The pages of a round of random keys fit, which else are written more than once.
+            connection.execute("PRAGMA cache_size = -16384")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
         except BaseException:
             connection.close()
