@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, settings, stateful
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import engine
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from plain_search import PlainItem, plain_search, signs
 
@@ -22,6 +23,8 @@ from omhash.learning.sketches import Sketchers
 from things import NAMES, WIDTHS, create, hasher, some
 
 FULL = os.environ.get("OMHASH_FULL") == "1"
+if FULL:  # what Hypothesis draws for one run would end it after some 600 operations
+    stateful.BUFFER_SIZE = engine.BUFFER_SIZE = 1 << 20
 SKETCHES = {"image": 16, "text": 8}
 FILTERS = {
     "any": ({"categories": ["ant", "bee"]}, lambda item: {"ant", "bee"} & item["categories"]),

@@ -40,6 +40,8 @@ def told(path: Path) -> Iterator[None]:
         if code in _DAMAGE or undecodable:
             raise damaged(path, str(error)) from error
         raise StoreError(f"{path}: {error}{_ADVICE.get(code, '')}") from error
+    except UnicodeDecodeError as error:  # a name in the schema, in SQLite's own message
+        raise damaged(path, "is not what was written") from error
 
 
 def damaged(path: Path, what: str) -> DamagedError:
