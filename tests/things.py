@@ -49,21 +49,20 @@ def seen(collection):
     asked = (
         {"rank": "hamming"},
         {"detail": 0.5},
-        {"where": {"categories": {"none": ["ant"]}}},
+        {"where": {"categories": {"none": ["dog"]}}},
         {"where": {"price": {"<": 5}}},
     )
-    status = collection.status()
-    fields = status["items"] and any(item.payload for item in collection.items())
+    items = list(collection.items())
+    fields = {name for item in items for name in item.payload}
+    if any(item.categories for item in items):
+        fields.add("categories")
     return {
-        "items": [
-            (item.key, item.categories, item.payload, item.code.tobytes())
-            for item in collection.items()
-        ],
+        "items": [(item.key, item.categories, item.payload, item.code.tobytes()) for item in items],
         "rounds": collection.rounds(),
-        "generation": status["generation"],
+        "generation": collection.status()["generation"],
         "found": [
             [plain(hits) for hits in collection.search(queries, k=10_000, **options)]
             for options in asked
-            if "where" not in options or fields
+            if options.get("where", {}).keys() <= fields
         ],
     }

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, settings, stateful
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import engine
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from plain_search import PlainItem, plain_search, signs
 
 import omhash
@@ -24,7 +30,8 @@ from things import NAMES, WIDTHS, create, hasher, some
 
 FULL = os.environ.get("OMHASH_FULL") == "1"
 if FULL:  # what Hypothesis draws for one run would end it after some 600 operations
-    stateful.BUFFER_SIZE = engine.BUFFER_SIZE = 1 << 20
+    engine.BUFFER_SIZE = 1 << 20
+OPERATIONS = 2000 if FULL else 40
 SKETCHES = {"image": 16, "text": 8}
 FILTERS = {
     "any": ({"categories": ["ant", "bee"]}, lambda item: {"ant", "bee"} & item["categories"]),
@@ -269,12 +276,16 @@ def _plain(hits):
     return [(hit.key, hit.categories, hit.payload, hit.score, hit.distance) for hit in hits]
 
 
-class TestModel(Machine.TestCase):
-    settings = settings(
-        max_examples=2 if FULL else 6,
-        stateful_step_count=2000 if FULL else 40,
-        suppress_health_check=list(HealthCheck),
-        deadline=None,
-        # What fails is told by its steps; to shorten a run of hundreds takes too long.
-        phases=[Phase.explicit, Phase.generate],
+def test_any_order_of_operations():
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=3 if FULL else 6,
+            stateful_step_count=OPERATIONS,
+            suppress_health_check=list(HealthCheck),
+            deadline=None,
+            # What fails is told by its steps; to shorten a run of hundreds takes too long.
+            phases=[Phase.explicit, Phase.generate],
+        ),
+        _min_steps=OPERATIONS - 1,
     )
