@@ -1,5 +1,6 @@
 """What a collection does, through its public functions."""
 
+import shutil
 import threading
 
 import numpy as np
@@ -9,7 +10,7 @@ import omhash
 from omhash import HCFW, Collection
 from omhash.errors import InputError, StoreError, UnsupportedError
 from omhash.semantics import from_array
-from omhash.store import problems
+from omhash.store import SQLiteStore, problems
 from things import NAMES, WIDTHS, create, hasher, ingest, plain, seen, some
 
 
@@ -396,6 +397,47 @@ def test_compact_gives_space_back(things, path):
     assert seen(things) == picture
     ingest(things, 2)
     assert things.check() == []
+
+
+def test_who_is_behind_a_compacted_collection_begins_anew(things, path):
+    ingest(things, 1)
+    with omhash.open(path) as behind:
+        things.delete(["key 1-1", "key 1-2"])
+        things.compact()
+        ingest(things, 2, 3)
+        assert seen(behind) == seen(things)
+
+
+def test_a_reader_outruns_the_removal_of_old_states(things, path, monkeypatch):
+    ingest(things, 1)
+    with omhash.open(path) as reader:
+        ingest(things, 2)
+        load_state = SQLiteStore.load_state
+
+        def late(store, reference):
+            monkeypatch.undo()
+            ingest(things, 3)  # removes the file that is about to be loaded
+            return load_state(store, reference)
+
+        monkeypatch.setattr(SQLiteStore, "load_state", late)
+        assert len(reader) == 60
+        assert seen(reader) == seen(things)
+
+
+def test_a_backup_outruns_the_removal_of_old_states(things, tmp_path, monkeypatch):
+    ingest(things, 1)
+    copyfile = shutil.copyfile
+
+    def late(*paths):
+        monkeypatch.undo()
+        ingest(things, 2)  # removes the file that is about to be copied
+        return copyfile(*paths)
+
+    monkeypatch.setattr(shutil, "copyfile", late)
+    things.backup(tmp_path / "saved")
+    assert problems(tmp_path / "saved") == []
+    with omhash.open(tmp_path / "saved") as copy:
+        assert len(copy) == 40
 
 
 def test_status(things, path):

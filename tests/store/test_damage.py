@@ -155,6 +155,19 @@ def test_a_damaged_index_of_the_database_is_mended(tmp_path):
         assert seen(things) == whole
 
 
+def test_a_filter_on_damaged_payloads_is_refused(tmp_path):
+    path = tmp_path / "things"
+    with create(path) as things:
+        ingest(things, 1, 40, payloads=[{"price": 3}] * 40)
+    database = path / "items.sqlite"
+    database.write_bytes(database.read_bytes().replace(b'{"price": 3}', b'{"price": 4}', 1))
+    assert any("items.sqlite" in problem for problem in problems(path))
+    with omhash.open(path) as things:
+        for price in (3, 4):
+            with pytest.raises(DamagedError, match=r"items\.sqlite"):
+                things.search({"image": np.ones((1, 6))}, where={"price": price})
+
+
 def test_a_damaged_backup_is_not_restored(tmp_path):
     with create(tmp_path / "things") as things:
         ingest(things, 1)
