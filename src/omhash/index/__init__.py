@@ -11,7 +11,7 @@
 """
 
 from ..codes import pack
-from .base import Found, Index, Queries
+from .base import Found, Index, Kept, Queries
 from .exact import ExactIndex
 
-__all__ = ["ExactIndex", "Found", "Index", "Queries", "pack"]
+__all__ = ["ExactIndex", "Found", "Index", "Kept", "Queries", "pack"]
