@@ -30,7 +30,7 @@ from .codes import pack
 from .errors import DamagedError, InputError, ParameterError, UnsupportedError
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
-from .index import Found
+from .index import Found, Kept
 from .learning.labels import Labels, label_matrix
 from .learning.views import Views, completed, n_rows, shaped_views
 from .results import ForgetReport, Hit, Item, RoundReport
@@ -72,7 +72,7 @@ class Collection:
     def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
         self._store = store
         self._lock = SharedLock()
-        self._matching: dict[str, Numbers] = {}
+        self._matching: dict[str, Kept] = {}
         with store.reading() as reading:
             config = reading.head.config
             self._modalities: dict[str, int] = config["modalities"]
@@ -426,13 +426,13 @@ class Collection:
                 snapshot.follow(reading, loaded)
                 self._matching.clear()
 
-    def _kept(self, reading: Reading, where: Where) -> Numbers:
+    def _kept(self, reading: Reading, where: Where) -> Kept:
         """The items that keep the conditions, remembered until the collection changes."""
         name = json.dumps(where, sort_keys=True, default=repr)
         if name not in self._matching:
             if len(self._matching) >= _REMEMBERED:
                 self._matching.clear()
-            self._matching[name] = reading.matching(where)
+            self._matching[name] = self._snapshot.index.kept(reading.matching(where))
         return self._matching[name]
 
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
