@@ -70,6 +70,12 @@ class Queries:
     def __len__(self) -> int:
         return len(self.grid)
 
+    def __getitem__(self, rows: slice) -> Self:
+        sketches = {name: grid[rows] for name, grid in self.sketches.items()}
+        return type(self)(
+            self.codes[rows], self.grid[rows], self.lengths[rows], sketches, self.weights[rows]
+        )
+
     @property
     def n_bits(self) -> int:
         """Bits of the codes that are asked for."""

@@ -143,11 +143,11 @@ class ExactIndex(Index):
                 search(items, asked, start, min(start + step, n), space, best)
                 self._spaces.append(space)
 
-            step = max(_QUERIES, -(-n // (8 * _n_threads())))
+            step = max(_QUERIES, -(-n // (8 * n_threads())))
             if n <= step:
                 work(0)
             else:
-                with ThreadPoolExecutor(_n_threads()) as threads:
+                with ThreadPoolExecutor(n_threads()) as threads:
                     list(threads.map(work, range(0, n, step)))
         return [Found(*(array[query] for array in best)) for query in range(n)]
 
@@ -188,5 +188,6 @@ class ExactIndex(Index):
         )
 
 
-def _n_threads() -> int:
+def n_threads() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -42,6 +42,7 @@ class Table:
     """
 
     def __init__(self, n_bits: int, sketches: dict[str, int]) -> None:
+        self._n_bytes = n_bits // 8
         self.word_counts = {name: n_words(bits) for name, bits in sketches.items()}
         self.n_codes = self.n_slots = self.n_items = self.n_distinct = 0
         self.last = -1
@@ -82,6 +83,13 @@ class Table:
         self.n_slots = n_slots
         self.n_items += len(new)
         self.last = int(new.numbers[-1]) if len(new) else self.last
+
+    def items(self) -> tuple[Numbers, Codes]:
+        """Numbers and codes of all items, in order of arrival."""
+        there = np.flatnonzero(self.slots.rows[: self.n_slots] != EMPTY)
+        words = self.words[:, self.slots.rows[there]].T
+        packed = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+        return self.slots.numbers[there], np.ascontiguousarray(packed[:, : self._n_bytes])
 
     def remove(self, numbers: Numbers) -> None:
         """Remove items, all of which must be there."""
