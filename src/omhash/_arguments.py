@@ -10,6 +10,7 @@ from typing import Any
 from .errors import InputError, ParameterError
 from .hashers import BY_NAME
 from .hashers.base import Hasher
+from .index import ENGINES
 from .store.where import CATEGORIES
 
 
@@ -69,6 +70,14 @@ def checked_round_id(round_id: str) -> str:
     if not isinstance(round_id, str) or not round_id or not _is_unicode(round_id):
         raise InputError(f"round_id must be text, not {round_id!r}")
     return round_id
+
+
+def checked_index(name: str) -> str:
+    """The name of an index that can be made here."""
+    if name not in ENGINES:
+        raise ParameterError(f"index must be one of {', '.join(ENGINES)}, not {name!r}")
+    ENGINES[name](8)  # says so where its library is missing, before there is a collection
+    return name
 
 
 def checked_widths(modalities: Mapping[str, int]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from ._arguments import (
+    checked_index,
     checked_keys,
     checked_payloads,
     checked_round_id,
@@ -78,7 +79,8 @@ class Collection:
             self._modalities: dict[str, int] = config["modalities"]
             self._blank = configured_hasher(config["hasher"], hasher)
             layout = Layout(config["n_bits"], config["sketch_bits"])
-            self._snapshot = Snapshot(self._blank, layout, config["seed"])
+            engine = config.get("index", "exact")
+            self._snapshot = Snapshot(self._blank, layout, config["seed"], engine)
         self._refresh()
 
     @classmethod
@@ -91,6 +93,7 @@ class Collection:
         hasher: Hasher | None = None,
         sketch_bits: int | Mapping[str, int] = 128,
         seed: int = 0,
+        index: str = "exact",
     ) -> Self:
         """Make an empty collection in a new folder.
 
@@ -107,6 +110,9 @@ class Collection:
             Bits of an item's sketch for each modality, a multiple of 8; 0 keeps none.
         seed : int
             Of the sketches' rotation, and of the default hasher.
+        index : {"exact", "ivf"}
+            Whether searches find all of the best items, or look only where most of them are:
+            see `IVFIndex`. `status` tells how much is found.
         """
         if hasher is None:
             hasher = HCFW(64 if n_bits is None else n_bits, random_state=seed)
@@ -122,6 +128,7 @@ class Collection:
             "hasher": hasher_config(hasher),
             "sketch_bits": checked_sketch_bits(sketch_bits, widths),
             "seed": seed,
+            "index": checked_index(index),
         }
         return cls(SQLiteStore.create(Path(path), config), hasher)
 
