@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..compiled import kernel
 
 Words = NDArray[np.uint64]
 Rows = NDArray[np.int32]
@@ -72,7 +73,7 @@ class Pool(NamedTuple):
     present: NDArray[np.bool_]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _home(words: Any, last: Any) -> Any:
     """The place at which the search for a code begins in a hash table of last + 1 places."""
     mixed = _MIX
@@ -82,7 +83,7 @@ def _home(words: Any, last: Any) -> Any:
     return np.int64(mixed & np.uint64(last))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def intern(items: Words, words: Words, runs: Runs, places: Rows, n_codes: int, rows: Rows) -> int:
     """Find each item's code in the table or append it; the number of codes then.
 
@@ -119,7 +120,7 @@ def intern(items: Words, words: Words, runs: Runs, places: Rows, n_codes: int, r
     return n_codes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hashed(words: Words, n_codes: int, places: Rows) -> None:
     """Fill an empty hash table with the rows of all codes."""
     last = len(places) - 1
@@ -130,7 +131,7 @@ def hashed(words: Words, n_codes: int, places: Rows) -> None:
         places[place] = row
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def append(
     new: Pool, done: int, slots: Slots, runs: Runs, pool: Pool, end: int
 ) -> tuple[int, int, int]:
@@ -173,7 +174,7 @@ def append(
     return len(new.slots), end, filled
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def bury(dead: NDArray[np.int64], slots: Slots, runs: Runs, pool: Pool) -> int:
     """Remove the items in some slots; how many codes have none left by that."""
     emptied = 0
@@ -189,7 +190,7 @@ def bury(dead: NDArray[np.int64], slots: Slots, runs: Runs, pool: Pool) -> int:
     return emptied
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def repack(slots: Slots, runs: Runs, n_codes: int, pool: Pool, packed: Pool) -> int:
     """Copy all runs to another pool without what is dead; how much of it is used then."""
     end = 0
@@ -203,7 +204,7 @@ def repack(slots: Slots, runs: Runs, n_codes: int, pool: Pool, packed: Pool) -> 
     return end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any, places: Any) -> Any:
     """Copy a run's live items to a place that is not behind it; their number."""
     count = 0
@@ -214,7 +215,7 @@ def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any, places: 
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _move(source: Any, at: Any, target: Any, to: Any, places: Any) -> None:
     """Copy what is in one place of a pool to another, where its slot then finds it."""
     slot = target.slots[to] = source.slots[at]
@@ -226,7 +227,7 @@ def _move(source: Any, at: Any, target: Any, to: Any, places: Any) -> None:
         target.present[to, modality] = source.present[at, modality]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find(slots: Slots, n: int, wanted: NDArray[np.int64], rows: Rows, places: Rows) -> int:
     """Fill the rows and places of those wanted numbers that are in the first n slots; how many.
 
@@ -262,7 +263,7 @@ def find(slots: Slots, n: int, wanted: NDArray[np.int64], rows: Rows, places: Ro
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def increases(numbers: NDArray[np.int64]) -> bool:
     """Whether each number is larger than the one before."""
     fails = 0

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Pool, Rows, Words
 from .scores import CODE_BITS, Grid
@@ -89,7 +89,7 @@ class Scale(NamedTuple):
     largest: int
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scaled(sizes: Any, n_words: Any) -> Any:
     """The scale of a query."""
     step, n_bits, n_planes = 1, 1, 1
@@ -112,7 +112,7 @@ def scaled(sizes: Any, n_words: Any) -> Any:
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def planes_of(sizes: Any, n_planes: Any, n_words: Any) -> Any:
     """The bits of whole numbers: for each word of a packed code a row, with one word a bit."""
     planes = np.zeros((n_words, n_planes), np.uint64)
@@ -123,7 +123,7 @@ def planes_of(sizes: Any, n_planes: Any, n_words: Any) -> Any:
     return planes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_costs(words: Any, query: Any, planes: Any, costs: Any) -> None:
     """Add one word's part to ``Σ x_j size_j`` of several rows."""
     for t in range(len(planes)):
@@ -132,7 +132,7 @@ def add_costs(words: Any, query: Any, planes: Any, costs: Any) -> None:
             costs[i] += popcount((words[i] ^ query) & plane) << t
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
     """Find all levels, and the entries near enough to be among the k best by code alone.
 
@@ -171,7 +171,7 @@ def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
     return count, min(level + window, scale.largest)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def between(space: Any, n: Any, above: Any, reach: Any) -> Any:
     """Find the entries of levels above one up to another; how many are in `space.near`."""
     count = 0
@@ -185,7 +185,7 @@ def between(space: Any, n: Any, above: Any, reach: Any) -> Any:
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def by_level(space: Any, count: Any, above: Any, reach: Any) -> Any:
     """Fill `space.order` with the near entries of these levels, lowest first; their number."""
     ends = np.zeros(reach - above + 1, np.int64)
@@ -204,7 +204,7 @@ def by_level(space: Any, count: Any, above: Any, reach: Any) -> Any:
     return ends[-1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_levels(words: Any, query: Any, planes: Any, levels: Any, fresh: Any) -> None:
     """Add one word's part to the levels of a block of codes, or begin with it.
 
@@ -225,7 +225,7 @@ def _add_levels(words: Any, query: Any, planes: Any, levels: Any, fresh: Any) ->
             levels[i] += level
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _least(levels: Any) -> Any:
     least = levels[0]
     for i in range(len(levels)):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Words
 from ._scan import Items, Space, add_costs, between, by_level, planes_of, scaled, scan
@@ -69,7 +69,7 @@ class Detail(NamedTuple):
     most: float
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def search(items: Items, asked: Asked, first: int, last: int, space: Space, best: Best) -> None:
     """Fill `best` for the queries from `first` to `last`.
 
@@ -87,7 +87,7 @@ def search(items: Items, asked: Asked, first: int, last: int, space: Space, best
             best.numbers[query, i] = items.numbers[slot]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _search(items: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any) -> None:
     n, code, length = len(items.start), asked.codes[query], asked.lengths[query]
     scale = scaled(np.abs(asked.grid[query]), len(code))
@@ -122,7 +122,7 @@ def _search(items: Any, asked: Any, query: Any, space: Any, scores: Any, slots: 
         _sink(scores, slots, left, score, slot)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _detail(asked: Any, query: Any, n_words: Any) -> Any:
     marks, weights = asked.sketches[query], asked.weights[query]
     totals = np.zeros(len(weights), np.int64)
@@ -140,13 +140,13 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bound(scale: Any, length: Any, level: Any) -> Any:
     """The highest score that a code of some level can have."""
     return (scale.total - 2 * (scale.step * level - scale.under)) / length
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score(
     items: Any,
     asked: Any,
@@ -195,7 +195,7 @@ def _score(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> None:
     """The costs of some entries' codes, into `space.costs`."""
     costs = space.costs[: len(chunk)]
@@ -211,7 +211,7 @@ def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> No
         add_costs(words, code[word], scale.exact[word], costs)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_detailed(
     items: Any,
     asked: Any,
@@ -243,7 +243,7 @@ def _keep_detailed(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     """Offer an item to the heap of the best, whose root is the worst; whether it is taken."""
     if size < len(scores):
@@ -262,7 +262,7 @@ def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     return False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     """Put an item in the place of a heap's root."""
     at = 0
@@ -279,6 +279,6 @@ def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     scores[at], slots[at] = score, slot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _worse(score: Any, slot: Any, other: Any, other_slot: Any) -> Any:
     return score < other or (score == other and slot > other_slot)
