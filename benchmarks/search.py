@@ -11,11 +11,11 @@ What is asked, of codes of 64 and 128 bits, k = 100:
 - the approximate index, and how much it finds.
 
 Run: ``python benchmarks/search.py [--items 1000000] [--json FILE]``. Everything is asked in
-turn, so that all meet the same machine. Times are medians: of one query, of the processor's
-time, so that other work on the machine does not count; of batches, by the clock. FAISS is
-`IndexBinaryFlat` over all items. It has one OpenMP thread for one query, and for batches what
-is best of: one OpenMP thread, one a core, or one in each of as many Python threads as there
-are cores.
+turn, each after another query of its own, so that all meet the same machine. Times are medians:
+of one query, of the processor's time, so that other work on the machine does not count; of
+batches, by the clock. FAISS is `IndexBinaryFlat` over all items. It has one OpenMP thread for
+one query, and for batches what is best of: one OpenMP thread, one a core, or one in each of as
+many Python threads as there are cores.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ def in_turn(
         for name, action in actions.items():
             if name in slow and query % SLOW_EVERY:
                 continue
+            action((query + 1) % repeats)  # so that caches hold what it left there, not a peer
             start = clock()
             action(query)
             spent[name].append(clock() - start)
