@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Words
-from ._scan import Items, Space, add_costs, between, by_level, planes_of, run_of, scaled, scan
+from ._scan import Items, Space, add_costs, between, by_level, planes_of, scaled, scan
 from .scores import SKETCH_BITS, Floats, Grid
 
 CHUNK = 256
@@ -69,33 +69,29 @@ class Detail(NamedTuple):
     most: float
 
 
-@njit(nogil=True, cache=True)
-def search(
-    items: Items, n_entries: int, asked: Asked, first: int, last: int, space: Space, best: Best
-) -> None:
+@kernel
+def search(items: Items, asked: Asked, first: int, last: int, space: Space, best: Best) -> None:
     """Fill `best` for the queries from `first` to `last`.
 
     There must be as many items as `best` has columns.
     """
     for query in range(first, last):
-        _search(items, n_entries, asked, query, space, best.scores[query], best.numbers[query])
+        _search(items, asked, query, space, best.scores[query], best.numbers[query])
         for i in range(best.numbers.shape[1]):
             slot = best.numbers[query, i]
             row = items.rows[slot]
             distance = 0
             for word in range(len(items.words)):
-                distance += popcount(items.words[word, row] ^ asked.codes[query, word])
+                distance += popcount(items.codes[word, row] ^ asked.codes[query, word])
             best.distances[query, i] = distance
             best.numbers[query, i] = items.numbers[slot]
 
 
-@njit(nogil=True, cache=True)
-def _search(
-    items: Any, n: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any
-) -> None:
-    code, length = asked.codes[query], asked.lengths[query]
+@kernel
+def _search(items: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any) -> None:
+    n, code, length = len(items.start), asked.codes[query], asked.lengths[query]
     scale = scaled(np.abs(asked.grid[query]), len(code))
-    detail = _detail(asked, query, items.sketches.shape[1])
+    detail = _detail(asked, query, items.pool.sketches.shape[1])
     count, reach = scan(items, n, code, scale, len(scores), space)
     found, done = 0, -1
     while True:
@@ -126,7 +122,7 @@ def _search(
         _sink(scores, slots, left, score, slot)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _detail(asked: Any, query: Any, n_words: Any) -> Any:
     marks, weights = asked.sketches[query], asked.weights[query]
     totals = np.zeros(len(weights), np.int64)
@@ -144,13 +140,13 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bound(scale: Any, length: Any, level: Any) -> Any:
     """The highest score that a code of some level can have."""
     return (scale.total - 2 * (scale.step * level - scale.under)) / length
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score(
     items: Any,
     asked: Any,
@@ -166,7 +162,7 @@ def _score(
 ) -> Any:
     """Score the items of the entries in `space.order`, and keep the best; how many are kept."""
     k = len(scores)
-    with_detail = len(detail.weights) > 0
+    with_detail, masked = len(detail.weights) > 0, len(items.mask) > 0
     for first in range(0, count, CHUNK):
         chunk = space.order[first : min(first + CHUNK, count)]
         level = np.int64(space.levels[chunk[0]])
@@ -178,13 +174,13 @@ def _score(
             code_score = (scale.total - 2 * np.int64(space.costs[i])) / length
             if found == k and code_score + detail.most < scores[0]:
                 continue
-            start, stop = run_of(items, chunk[i])
-            for at in range(start, stop):
-                slot = items.singles[at] if len(items.singles) else items.pool[at]
-                if slot < 0:
+            start = items.start[chunk[i]]
+            for at in range(start, start + items.length[chunk[i]]):
+                slot = items.pool.slots[at]
+                if slot < 0 or (masked and not items.mask[at]):
                     continue
                 if with_detail:
-                    space.slots[held], space.scores[held] = slot, code_score
+                    space.places[held], space.scores[held] = at, code_score
                     held += 1
                     if held == CHUNK:
                         found = _keep_detailed(
@@ -199,7 +195,7 @@ def _score(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> None:
     """The costs of some entries' codes, into `space.costs`."""
     costs = space.costs[: len(chunk)]
@@ -211,11 +207,11 @@ def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> No
     for word in range(len(code)):
         words = space.words[word][: len(chunk)]
         for i in range(len(chunk)):
-            words[i] = items.words[word, chunk[i] if items.whole else items.entries[chunk[i]]]
+            words[i] = items.words[word, chunk[i]]
         add_costs(words, code[word], scale.exact[word], costs)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_detailed(
     items: Any,
     asked: Any,
@@ -228,8 +224,8 @@ def _keep_detailed(
 ) -> Any:
     """Add the sketches' part to the scores of some items, and keep the best; how many are kept."""
     for i in range(held):
-        for word in range(items.sketches.shape[1]):
-            space.words[word, i] = items.sketches[space.slots[i], word]
+        for word in range(items.pool.sketches.shape[1]):
+            space.words[word, i] = items.pool.sketches[space.places[i], word]
     added = np.zeros(held)
     for m in range(len(detail.weights)):
         costs = space.costs[CHUNK : CHUNK + held]
@@ -237,16 +233,17 @@ def _keep_detailed(
         for word in range(asked.first[m], asked.last[m]):
             add_costs(space.words[word][:held], detail.signs[word], detail.planes[word], costs)
         for i in range(held):
-            if items.present[space.slots[i], asked.columns[m]]:
+            if items.pool.present[space.places[i], asked.columns[m]]:
                 added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
     for i in range(held):
-        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], space.slots[i])
+        slot = items.pool.slots[space.places[i]]
+        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], slot)
         if kept and found < len(scores):
             found += 1
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     """Offer an item to the heap of the best, whose root is the worst; whether it is taken."""
     if size < len(scores):
@@ -265,7 +262,7 @@ def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     return False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     """Put an item in the place of a heap's root."""
     at = 0
@@ -282,6 +279,6 @@ def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     scores[at], slots[at] = score, slot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _worse(score: Any, slot: Any, other: Any, other_slot: Any) -> Any:
     return score < other or (score == other and slot > other_slot)

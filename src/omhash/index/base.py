@@ -70,6 +70,12 @@ class Queries:
     def __len__(self) -> int:
         return len(self.grid)
 
+    def __getitem__(self, rows: slice) -> Self:
+        sketches = {name: grid[rows] for name, grid in self.sketches.items()}
+        return type(self)(
+            self.codes[rows], self.grid[rows], self.lengths[rows], sketches, self.weights[rows]
+        )
+
     @property
     def n_bits(self) -> int:
         """Bits of the codes that are asked for."""
@@ -124,6 +130,24 @@ class Queries:
 
 
 @dataclass(frozen=True, eq=False)
+class Kept:
+    """The items that a filter keeps, looked up for any number of searches: see `Index.kept`.
+
+    Attributes
+    ----------
+    numbers : sorted array of int64
+    state : object
+        The state of the index in which they were looked up.
+    found : object
+        What the engine found, in its own form.
+    """
+
+    numbers: Numbers
+    state: object
+    found: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Additions:
     """Items to add, checked: all that an engine still has to do is store them."""
 
@@ -153,6 +177,7 @@ class Index(ABC):
             name: _checked_bits(f"sketch bits of {name!r}", bits)
             for name, bits in sorted((sketches or {}).items())
         }
+        self._state = object()
 
     @abstractmethod
     def add(
@@ -180,14 +205,30 @@ class Index(ABC):
         """Remove items, all of which must be there."""
 
     @abstractmethod
-    def search(self, queries: Queries, k: int, *, keep: Numbers | None = None) -> list[Found]:
+    def search(
+        self, queries: Queries, k: int, *, keep: Numbers | Kept | None = None
+    ) -> list[Found]:
         """The k best items of each query, or all where there are no more than k.
 
         Parameters
         ----------
-        keep : sorted array of int64, optional
+        keep : sorted array of int64, or Kept, optional
             Only these items can be found; numbers that are not in the index are passed over.
+            What `kept` made of the numbers saves looking them up in each search.
         """
+
+    def kept(self, numbers: Numbers | Kept) -> Kept:
+        """The items that a filter keeps, looked up once; anew where the index has changed."""
+        if isinstance(numbers, Kept):
+            if numbers.state is self._state:
+                return numbers
+            numbers = numbers.numbers
+        wanted = checked_numbers("keep", numbers)
+        return Kept(wanted, self._state, self._look_up(wanted))
+
+    @abstractmethod
+    def _look_up(self, numbers: Numbers) -> Any:
+        """What `kept` keeps of some numbers in the engine's own form."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -269,7 +310,7 @@ def _details(
         told.append(has)
     counts = np.maximum(np.sum(told, axis=0), 1)
     weights = [detail / (counts * lengths(grid)) for grid in grids.values()]
-    return grids, np.column_stack(weights)
+    return grids, np.ascontiguousarray(np.column_stack(weights))
 
 
 def _matrix(words: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -278,7 +319,8 @@ def _matrix(words: str, values: NDArray[Any]) -> NDArray[Any]:
         raise InputError(f"{words} must be a matrix of numbers, one row a query")
     if not np.isfinite(matrix).all():
         raise InputError(f"{words} hold NaN or infinity")
-    return matrix
+    # In one order, because each other order would have kernels compiled for it.
+    return np.ascontiguousarray(matrix)
 
 
 def _checked_bits(words: str, bits: int) -> int:
