@@ -59,7 +59,7 @@ class Detail(NamedTuple):
     totals : array of int64
         Σ|u| of each modality.
     most : float
-        The most that the sketches can add to a score.
+        The most that the sketches can agree.
     """
 
     signs: Words
@@ -114,7 +114,7 @@ def _search(
         )
         done = reach
         while reach < scale.largest and (
-            found < len(scores) or _bound(scale, length, reach + 1) + detail.most >= scores[0]
+            found < len(scores) or _highest(_bound(scale, length, reach + 1), detail) >= scores[0]
         ):
             reach += 1
         if reach == done:
@@ -151,6 +151,20 @@ def _bound(scale: Any, length: Any, level: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def _highest(code_score: Any, detail: Any) -> Any:
+    """The highest score that an item of some code score can have."""
+    return _mixed(code_score, detail.most) if detail.most > 0.0 else code_score
+
+
+@njit(nogil=True, cache=True)
+def _mixed(code_score: Any, agreement: Any) -> Any:
+    """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
+    missed = (1.0 - code_score) / 2.0
+    agreed = max(agreement, 0.0)
+    return (1.0 - missed * missed) + agreed * agreed
+
+
+@njit(nogil=True, cache=True)
 def _score(
     items: Any,
     asked: Any,
@@ -166,17 +180,17 @@ def _score(
 ) -> Any:
     """Score the items of the entries in `space.order`, and keep the best; how many are kept."""
     k = len(scores)
-    with_detail = len(detail.weights) > 0
+    with_detail = detail.most > 0.0
     for first in range(0, count, CHUNK):
         chunk = space.order[first : min(first + CHUNK, count)]
         level = np.int64(space.levels[chunk[0]])
-        if found == k and _bound(scale, length, level) + detail.most < scores[0]:
+        if found == k and _highest(_bound(scale, length, level), detail) < scores[0]:
             break
         _find_costs(items, code, scale, space, chunk)
         held = 0
         for i in range(len(chunk)):
             code_score = (scale.total - 2 * np.int64(space.costs[i])) / length
-            if found == k and code_score + detail.most < scores[0]:
+            if found == k and _highest(code_score, detail) < scores[0]:
                 continue
             start, stop = run_of(items, chunk[i])
             for at in range(start, stop):
@@ -240,7 +254,8 @@ def _keep_detailed(
             if items.present[space.slots[i], asked.columns[m]]:
                 added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
     for i in range(held):
-        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], space.slots[i])
+        score = _mixed(space.scores[i], added[i])
+        kept = _is_kept(scores, slots, found, score, space.slots[i])
         if kept and found < len(scores):
             found += 1
     return found

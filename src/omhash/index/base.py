@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -268,7 +269,8 @@ def _details(
         grids[name] = on_grid(values, SKETCH_BITS)
         told.append(has)
     counts = np.maximum(np.sum(told, axis=0), 1)
-    weights = [detail / (counts * lengths(grid)) for grid in grids.values()]
+    strength = math.sqrt(detail * math.pi / 2)
+    weights = [strength / (counts * lengths(grid)) for grid in grids.values()]
     return grids, np.column_stack(weights)
 
 

@@ -5,15 +5,23 @@ Hamming ranking g is the signs of p: -1 or +1). With an item's signs b and all s
 
     units = Σ g_j b_j        code score = units / √(Σ g_j² · n_bits)
 
-is a cosine; for Hamming ranking it is ``1 - 2 d / n_bits``. The query's sketch projection of
-each modality m is rounded likewise, to ``u = rint(v / max|v| · 127)``, and adds to the score
+is a cosine c; for Hamming ranking it is ``1 - 2 d / n_bits``. Without detail it is the score,
+and also for a query without a sketch. With detail the score is
 
-    detail / (M · √(Σ u_j² · bits_m)) · Σ u_j s_j
+    (1 - ((1 - c) / 2)²) + max(a, 0)²
 
-for each modality that both the query and the item have (M: how many the query has): `detail`
-times the mean cosine, in which a modality that the item lacks counts 0. Modalities are
-summed in the order of their names, and the sum is added to the code score. An all-zero
-projection gives scores of 0. Equal scores are in order of arrival.
+The first part is 1 less the squared share of the code that is missed: it tells apart what is
+alike from what is not, and hardly what is alike from what is more so. That is left to a, which
+tells how far the sketches agree. The query's sketch projection of each modality m is rounded
+likewise, to ``u = rint(v / max|v| · 127)``, and adds to a
+
+    √(detail · π / 2) / (M · √(Σ u_j² · bits_m)) · Σ u_j s_j
+
+for each modality that both the query and the item have (M: how many the query has). Signs
+shorten cosines by √(2 / π), so that a² is `detail` times the squared mean cosine of the
+features, in which a modality that the item lacks counts 0: next to nothing for all but few
+items. Modalities are summed in the order of their names. An all-zero projection has cosines
+of 0. Equal scores are in order of arrival.
 """
 
 from __future__ import annotations
