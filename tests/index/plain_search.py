@@ -34,7 +34,7 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
     grid = own if rank == "hamming" else whole(projection, 32767)
     grids = {name: whole(values, 127) for name, values in sorted((sketches or {}).items())}
     weights = {
-        name: math.sqrt(detail * math.pi / 2) / (len(grids) * length(grid)) if grid.any() else 0.0
+        name: math.sqrt(math.pi / 2) / (len(grids) * length(grid)) if grid.any() else 0.0
         for name, grid in grids.items()
     }
     rows = []
@@ -48,7 +48,7 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
                 added += weights[name] * int(grid_m @ item.sketches[name])
         if detail and any(weights.values()):
             missed = (1 - score) / 2
-            score = (1 - missed * missed) + max(added, 0.0) * max(added, 0.0)
+            score = (1 - missed * missed) + detail * min(max(added, 0.0), 0.6) ** 2
         rows.append((-score, number, int((own != item.code).sum())))
     rows.sort()
     best = rows[:k]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..popcount import popcount
 from ._postings import Words
 from ._scan import Items, Space, add_costs, between, by_level, planes_of, run_of, scaled, scan
-from .scores import SKETCH_BITS, Floats, Grid
+from .scores import ENOUGH, SKETCH_BITS, Floats, Grid
 
 CHUNK = 256
 """Entries or items that are scored at a time: their data are fetched side by side."""
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     lengths: Floats
     sketches: Grid
     weights: Floats
+    detail: float
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -58,14 +59,17 @@ class Detail(NamedTuple):
     ----------
     totals : array of int64
         Σ|u| of each modality.
+    strength : float
+        How much the sketches count.
     most : float
-        The most that the sketches can agree.
+        The most that they can agree.
     """
 
     signs: Words
     planes: Words
     totals: NDArray[np.int64]
     weights: Floats
+    strength: float
     most: float
 
 
@@ -140,6 +144,7 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
         planes_of(np.abs(marks[: 64 * n_words]), SKETCH_BITS, n_words),
         totals,
         weights,
+        asked.detail,
         most,
     )
 
@@ -153,15 +158,15 @@ def _bound(scale: Any, length: Any, level: Any) -> Any:
 @njit(nogil=True, cache=True)
 def _highest(code_score: Any, detail: Any) -> Any:
     """The highest score that an item of some code score can have."""
-    return _mixed(code_score, detail.most) if detail.most > 0.0 else code_score
+    return _mixed(code_score, detail.most, detail.strength) if detail.most > 0.0 else code_score
 
 
 @njit(nogil=True, cache=True)
-def _mixed(code_score: Any, agreement: Any) -> Any:
+def _mixed(code_score: Any, agreement: Any, strength: Any) -> Any:
     """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
     missed = (1.0 - code_score) / 2.0
-    agreed = max(agreement, 0.0)
-    return (1.0 - missed * missed) + agreed * agreed
+    agreed = min(max(agreement, 0.0), ENOUGH)
+    return (1.0 - missed * missed) + strength * (agreed * agreed)
 
 
 @njit(nogil=True, cache=True)
@@ -254,7 +259,7 @@ def _keep_detailed(
             if items.present[space.slots[i], asked.columns[m]]:
                 added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
     for i in range(held):
-        score = _mixed(space.scores[i], added[i])
+        score = _mixed(space.scores[i], added[i], detail.strength)
         kept = _is_kept(scores, slots, found, score, space.slots[i])
         if kept and found < len(scores):
             found += 1

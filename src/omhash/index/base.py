@@ -60,6 +60,8 @@ class Queries:
         of queries that lack the modality are zero.
     weights : array of float64, shape (n, modalities)
         What the units of a sketch are multiplied by.
+    detail : float
+        How much the sketches count.
     """
 
     codes: Codes
@@ -67,6 +69,7 @@ class Queries:
     lengths: Floats
     sketches: dict[str, Grid]
     weights: Floats
+    detail: float = 0.0
 
     def __len__(self) -> int:
         return len(self.grid)
@@ -120,8 +123,8 @@ class Queries:
         details: dict[str, Grid] = {}
         weights = np.zeros((len(values), 0))
         if detail and sketches:
-            details, weights = _details(len(values), sketches, present or {}, float(detail))
-        return cls(pack(values), grid, lengths(grid), details, weights)
+            details, weights = _details(len(values), sketches, present or {})
+        return cls(pack(values), grid, lengths(grid), details, weights, float(detail))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,9 +257,9 @@ class Index(ABC):
 
 
 def _details(
-    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present], detail: float
+    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present]
 ) -> tuple[dict[str, Grid], Floats]:
-    """Sketch projections in whole numbers, and the score of one unit of each."""
+    """Sketch projections in whole numbers, and the agreement of one unit of each."""
     grids, told = {}, []
     for name in sorted(sketches):
         has = _checked_present(name, present.get(name), n)
@@ -269,8 +272,7 @@ def _details(
         grids[name] = on_grid(values, SKETCH_BITS)
         told.append(has)
     counts = np.maximum(np.sum(told, axis=0), 1)
-    strength = math.sqrt(detail * math.pi / 2)
-    weights = [strength / (counts * lengths(grid)) for grid in grids.values()]
+    weights = [math.sqrt(math.pi / 2) / (counts * lengths(grid)) for grid in grids.values()]
     return grids, np.column_stack(weights)
 
 

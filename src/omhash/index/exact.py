@@ -144,6 +144,7 @@ class ExactIndex(Index):
             queries.lengths,
             sketches,
             queries.weights,
+            queries.detail,
             first,
             ends[columns + 1],
             columns,
