@@ -48,7 +48,9 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
                 added += weights[name] * int(grid_m @ item.sketches[name])
         if detail and any(weights.values()):
             missed = (1 - score) / 2
-            score = (1 - missed * missed) + detail * min(max(added, 0.0), 0.6) ** 2
+            score = (1 - missed * missed) + detail * (
+                min(max(added, 0.0), 0.5) ** 2 + max(added - 0.5, 0.0) / 4
+            )
         rows.append((-score, number, int((own != item.code).sum())))
     rows.sort()
     best = rows[:k]

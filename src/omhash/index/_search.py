@@ -166,7 +166,8 @@ def _mixed(code_score: Any, agreement: Any, strength: Any) -> Any:
     """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
     missed = (1.0 - code_score) / 2.0
     agreed = min(max(agreement, 0.0), ENOUGH)
-    return (1.0 - missed * missed) + strength * (agreed * agreed)
+    beyond = max(agreement - ENOUGH, 0.0) / 4.0
+    return (1.0 - missed * missed) + strength * (agreed * agreed + beyond)
 
 
 @njit(nogil=True, cache=True)
