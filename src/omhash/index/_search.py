@@ -16,7 +16,7 @@ from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Words
 from ._scan import Items, Space, add_costs, between, by_level, planes_of, scaled, scan
-from .scores import SKETCH_BITS, Floats, Grid
+from .scores import ENOUGH, SKETCH_BITS, Floats, Grid
 
 CHUNK = 256
 """Entries or items that are scored at a time: their data are fetched side by side."""
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     lengths: Floats
     sketches: Grid
     weights: Floats
+    detail: float
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -58,14 +59,17 @@ class Detail(NamedTuple):
     ----------
     totals : array of int64
         Σ|u| of each modality.
+    strength : float
+        How much the sketches count.
     most : float
-        The most that the sketches can add to a score.
+        The most that they can agree.
     """
 
     signs: Words
     planes: Words
     totals: NDArray[np.int64]
     weights: Floats
+    strength: float
     most: float
 
 
@@ -110,7 +114,7 @@ def _search(items: Any, asked: Any, query: Any, space: Any, scores: Any, slots: 
         )
         done = reach
         while reach < scale.largest and (
-            found < len(scores) or _bound(scale, length, reach + 1) + detail.most >= scores[0]
+            found < len(scores) or _highest(_bound(scale, length, reach + 1), detail) >= scores[0]
         ):
             reach += 1
         if reach == done:
@@ -136,6 +140,7 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
         planes_of(np.abs(marks[: 64 * n_words]), SKETCH_BITS, n_words),
         totals,
         weights,
+        asked.detail,
         most,
     )
 
@@ -144,6 +149,21 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
 def _bound(scale: Any, length: Any, level: Any) -> Any:
     """The highest score that a code of some level can have."""
     return (scale.total - 2 * (scale.step * level - scale.under)) / length
+
+
+@kernel
+def _highest(code_score: Any, detail: Any) -> Any:
+    """The highest score that an item of some code score can have."""
+    return _mixed(code_score, detail.most, detail.strength) if detail.most > 0.0 else code_score
+
+
+@kernel
+def _mixed(code_score: Any, agreement: Any, strength: Any) -> Any:
+    """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
+    missed = (1.0 - code_score) / 2.0
+    agreed = min(max(agreement, 0.0), ENOUGH)
+    beyond = max(agreement - ENOUGH, 0.0) / 4.0
+    return (1.0 - missed * missed) + strength * (agreed * agreed + beyond)
 
 
 @kernel
@@ -162,17 +182,17 @@ def _score(
 ) -> Any:
     """Score the items of the entries in `space.order`, and keep the best; how many are kept."""
     k = len(scores)
-    with_detail, masked = len(detail.weights) > 0, len(items.mask) > 0
+    with_detail, masked = detail.most > 0.0, len(items.mask) > 0
     for first in range(0, count, CHUNK):
         chunk = space.order[first : min(first + CHUNK, count)]
         level = np.int64(space.levels[chunk[0]])
-        if found == k and _bound(scale, length, level) + detail.most < scores[0]:
+        if found == k and _highest(_bound(scale, length, level), detail) < scores[0]:
             break
         _find_costs(items, code, scale, space, chunk)
         held = 0
         for i in range(len(chunk)):
             code_score = (scale.total - 2 * np.int64(space.costs[i])) / length
-            if found == k and code_score + detail.most < scores[0]:
+            if found == k and _highest(code_score, detail) < scores[0]:
                 continue
             start = items.start[chunk[i]]
             for at in range(start, start + items.length[chunk[i]]):
@@ -237,7 +257,8 @@ def _keep_detailed(
                 added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
     for i in range(held):
         slot = items.pool.slots[space.places[i]]
-        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], slot)
+        score = _mixed(space.scores[i], added[i], detail.strength)
+        kept = _is_kept(scores, slots, found, score, slot)
         if kept and found < len(scores):
             found += 1
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Self, TypeAlias
 
@@ -59,6 +60,8 @@ class Queries:
         of queries that lack the modality are zero.
     weights : array of float64, shape (n, modalities)
         What the units of a sketch are multiplied by.
+    detail : float
+        How much the sketches count.
     """
 
     codes: Codes
@@ -66,14 +69,20 @@ class Queries:
     lengths: Floats
     sketches: dict[str, Grid]
     weights: Floats
+    detail: float
 
     def __len__(self) -> int:
         return len(self.grid)
 
     def __getitem__(self, rows: slice) -> Self:
         sketches = {name: grid[rows] for name, grid in self.sketches.items()}
-        return type(self)(
-            self.codes[rows], self.grid[rows], self.lengths[rows], sketches, self.weights[rows]
+        return replace(
+            self,
+            codes=self.codes[rows],
+            grid=self.grid[rows],
+            lengths=self.lengths[rows],
+            sketches=sketches,
+            weights=self.weights[rows],
         )
 
     @property
@@ -125,8 +134,8 @@ class Queries:
         details: dict[str, Grid] = {}
         weights = np.zeros((len(values), 0))
         if detail and sketches:
-            details, weights = _details(len(values), sketches, present or {}, float(detail))
-        return cls(pack(values), grid, lengths(grid), details, weights)
+            details, weights = _details(len(values), sketches, present or {})
+        return cls(pack(values), grid, lengths(grid), details, weights, float(detail))
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,9 +303,9 @@ class Index(ABC):
 
 
 def _details(
-    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present], detail: float
+    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present]
 ) -> tuple[dict[str, Grid], Floats]:
-    """Sketch projections in whole numbers, and the score of one unit of each."""
+    """Sketch projections in whole numbers, and the agreement of one unit of each."""
     grids, told = {}, []
     for name in sorted(sketches):
         has = _checked_present(name, present.get(name), n)
@@ -309,7 +318,7 @@ def _details(
         grids[name] = on_grid(values, SKETCH_BITS)
         told.append(has)
     counts = np.maximum(np.sum(told, axis=0), 1)
-    weights = [detail / (counts * lengths(grid)) for grid in grids.values()]
+    weights = [math.sqrt(math.pi / 2) / (counts * lengths(grid)) for grid in grids.values()]
     return grids, np.ascontiguousarray(np.column_stack(weights))
 
 

@@ -165,6 +165,7 @@ class ExactIndex(Index):
             queries.lengths,
             sketches,
             queries.weights,
+            queries.detail,
             first,
             ends[columns + 1],
             columns,
