@@ -69,7 +69,7 @@ class Queries:
     lengths: Floats
     sketches: dict[str, Grid]
     weights: Floats
-    detail: float = 0.0
+    detail: float
 
     def __len__(self) -> int:
         return len(self.grid)
