@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from commands import child, omhash, told, write_jsonl
+from commands import child, filled_folder, made_flowers, omhash, told, write_jsonl  # noqa: F401 - pytest finds fixtures by name
 
 import omhash as library
 
