@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from omhash.hashers import FOMH, HCFW, OASIS, ODMVH, OMHDQ, SAPMH, Hasher
 
@@ -280,6 +281,11 @@ def seconds(function: Callable[..., object], *args: Any, **options: Any) -> floa
 def hashers(n_anchors: int) -> Mapping[str, tuple[Hasher, Any]]:
     """Each method, and the transcription of its authors' program where there is one."""
     return {
+        "HCFW, published": (
+            HCFW.published(N_BITS, random_state=0, semantics=semantics),
+            PlainHCFW(n_anchors),
+        ),
+        "HCFW, default": (HCFW(N_BITS, random_state=0), None),
         "SAPMH": (
             SAPMH(N_BITS, random_state=0, kernels=n_anchors // 2, authors_program=True),
             PlainSAPMH(n_anchors),
@@ -287,11 +293,6 @@ def hashers(n_anchors: int) -> Mapping[str, tuple[Hasher, Any]]:
         "OMH-DQ": (OMHDQ(N_BITS, random_state=0, kernels=n_anchors), PlainOMHDQ(n_anchors)),
         "FOMH": (FOMH(N_BITS, random_state=0, kernels=n_anchors), PlainFOMH(n_anchors)),
         "OASIS": (OASIS(N_BITS, random_state=0, semantics=semantics), PlainOASIS(n_anchors)),
-        "HCFW, published": (
-            HCFW.published(N_BITS, random_state=0, semantics=semantics),
-            PlainHCFW(n_anchors),
-        ),
-        "HCFW, default": (HCFW(N_BITS, random_state=0), None),
         "ODMVH": (ODMVH(N_BITS, random_state=0, kernels=n_anchors // 2), None),
     }
 
@@ -303,36 +304,36 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=2000)
     parser.add_argument("--scale", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="Parts of names, with commas between.")
     wanted = parser.parse_args()
     rounds = [make_round(number, wanted.items, wanted.scale) for number in range(wanted.rounds)]
     plain_rounds: Past = [
         ([view.astype(np.float64) for view in views.values()], labels) for views, labels in rounds
     ]
-    found = {}
+    print(f"round {wanted.rounds} of {wanted.items} items")
+    print(f"{'method':18}{'seconds':>9}{'plain / it':>12}{'of HCFW':>9}{'plain, of HCFW':>16}")
+    unit: tuple[float, float] | None = None
     for name, (hasher, peer) in hashers(1000 // wanted.scale).items():
-        if wanted.only and wanted.only not in name:
+        if wanted.only and not any(part in name for part in wanted.only.split(",")):
             continue
         for number, (views, labels) in enumerate(rounds[:-1], start=1):
             hasher.partial_fit(views, labels, categories=NAMES)
             # Batch methods keep nothing from earlier rounds.
             if peer is not None and not isinstance(peer, (PlainOMHDQ, PlainSAPMH)):
                 peer.learn(plain_rounds[:number])
-        state, views, labels = hasher.get_state(), *rounds[-1]
+        state, (views, labels) = hasher.get_state() if rounds[1:] else None, rounds[-1]
         own, plain = [], []
         for _ in range(wanted.repeats):
-            hasher.set_state(state)
-            own.append(seconds(hasher.partial_fit, views, labels, categories=NAMES))
+            fresh = clone(hasher) if state is None else clone(hasher).set_state(state)
+            own.append(seconds(fresh.partial_fit, views, labels, categories=NAMES))
             if peer is not None:
                 plain.append(seconds(copy.deepcopy(peer).learn, plain_rounds))
-        found[name] = float(np.median(own)), float(np.median(plain)) if plain else np.nan
-    unit = found.get("HCFW, published", next(iter(found.values())))
-    print(f"round {wanted.rounds} of {wanted.items} items")
-    print(f"{'method':18}{'seconds':>9}{'plain / it':>12}{'of HCFW':>9}{'plain, of HCFW':>16}")
-    for name, (own_seconds, plain_seconds) in found.items():
+        spent = float(np.median(own)), float(np.median(plain)) if plain else np.nan
+        unit = unit or spent
         print(
-            f"{name:18}{own_seconds:9.3f}{plain_seconds / own_seconds:12.1f}"
-            f"{own_seconds / unit[0]:9.1f}{plain_seconds / unit[1]:16.1f}"
+            f"{name:18}{spent[0]:9.3f}{spent[1] / spent[0]:12.1f}"
+            f"{spent[0] / unit[0]:9.1f}{spent[1] / unit[1]:16.1f}",
+            flush=True,
         )
 
 

@@ -18,8 +18,8 @@ class Hit:
     ----------
     key : str
     score : float
-        Falls from hit to hit: the cosine between the query's projection and the item's code,
-        plus `detail` times that of the sketches.
+        Falls from hit to hit: the cosine between the query's projection and the item's code;
+        with detail, what that and the sketches come to, as the page on search tells.
     distance : int
         Hamming distance of the codes.
     categories : tuple of str
@@ -44,7 +44,7 @@ class RoundReport:
         Items of the round, those whose key was there before, and those that taught something.
     new_categories : tuple of str
     seconds : float
-        To learn and store it.
+        To learn it and to make its codes.
     repeated : bool
         Whether the round was there already, so that nothing was done.
     """

@@ -1,4 +1,4 @@
-"""Running the command, inside this process or as one of its own."""
+"""Running the command, in a folder with small files, inside this process or as one of its own."""
 
 import json
 import os
@@ -7,11 +7,30 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
+from omhash import datasets
 from omhash.cli import app
+from omhash.datasets import synthetic
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", name="flowers")
+def made_flowers():
+    return synthetic.make(n_items=240, n_categories=8, noise=2.0, seed=4)
+
+
+@pytest.fixture(autouse=True, name="folder")
+def filled_folder(tmp_path, monkeypatch, flowers):
+    monkeypatch.chdir(tmp_path)
+    datasets.write_npz(flowers, "flowers.npz")
+    write_jsonl("flowers.jsonl", flowers, range(200), key="rose {}")
+    write_jsonl("more.jsonl", flowers, range(200, 240), key="rose {}")
+    write_jsonl("queries.jsonl", flowers, range(3))
+    (tmp_path / "keys.txt").write_text("rose 8\nrose 9\n")
+    return tmp_path
 
 
 def omhash(*arguments, given=None):

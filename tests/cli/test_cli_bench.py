@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import ROOT, child
+from commands import ROOT, child, filled_folder, made_flowers  # noqa: F401 - pytest finds fixtures by name
 from commands import omhash as run
 
 import omhash

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import child, jsonl_item, omhash, told, write_jsonl
+from commands import child, filled_folder, jsonl_item, made_flowers, omhash, told, write_jsonl  # noqa: F401 - pytest finds fixtures by name
 
 import omhash as library
 from omhash import Collection, datasets

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from commands import ROOT, omhash
+from commands import ROOT, filled_folder, made_flowers, omhash  # noqa: F401 - pytest finds fixtures by name
 
 from omhash import __version__
 from omhash.cli import app

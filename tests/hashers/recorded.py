@@ -1,7 +1,6 @@
 """Recorded runs of the authors' own programs, and how to feed their draws."""
 
 import numpy as np
-import pytest
 
 
 class RecordedDraws:
@@ -36,12 +35,6 @@ class RecordedDraws:
 
     def uniform(self, low, high, shape):
         return low + (high - low) * self._next(shape)
-
-
-@pytest.fixture(scope="module")
-def items(shared):
-    with np.load(shared / "reference" / "input.npz", allow_pickle=False) as recorded:
-        return dict(recorded)
 
 
 def run_of(shared, name):

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from recorded import apart, draws_of, items, result_of, run_of, views_of  # noqa: F401 - a fixture
+from recorded import apart, draws_of, result_of, run_of, views_of
 
 from omhash.codes import unpack
 from omhash.hashers import FOMH
 
 
 @pytest.fixture
-def learned(shared, items):  # noqa: F811
+def learned(shared, items):
     """The hasher after the three rounds, and what was recorded after them."""
     record = run_of(shared, "fomh")
     result = result_of(record, 1) | {"query_index": record["query_index"]}
@@ -31,14 +31,14 @@ def test_hash_functions_are_the_recorded_ones(learned):
 @pytest.mark.parametrize(
     ("index", "signs"), [("query_index", "B_query"), ("train_index", "B_database")]
 )
-def test_codes_are_the_recorded_ones(learned, items, index, signs):  # noqa: F811
+def test_codes_are_the_recorded_ones(learned, items, index, signs):
     hasher, result = learned
     codes = hasher.encode(views_of(items, result[index]))
 
     assert np.array_equal(unpack(codes), result[signs])
 
 
-def test_a_round_of_another_size_teaches_nothing(learned, items):  # noqa: F811
+def test_a_round_of_another_size_teaches_nothing(learned, items):
     hasher, _ = learned
     before = hasher.get_state()
     names = items["category_names"].tolist()

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from recorded import apart, draws_of, items, result_of, run_of, views_of  # noqa: F401 - a fixture
+from recorded import apart, draws_of, result_of, run_of, views_of
 
 from omhash.codes import unpack
 from omhash.evaluation import HammingRanking, mean_average_precision
 from omhash.hashers import OASIS
 
 
-def replayed(shared, items, run):  # noqa: F811 - the fixture
+def replayed(shared, items, run):
     """A hasher after each round, with what the program recorded of the round."""
     record = run_of(shared, run)
     names = items["category_names"].tolist()
@@ -41,11 +41,11 @@ def share_of_bits(codes, signs):
     return np.mean(unpack(codes) == signs)
 
 
-def queries(hasher, items, result):  # noqa: F811
+def queries(hasher, items, result):
     return hasher.encode(views_of(items, result["queries"]))
 
 
-def test_standard_stream_is_the_recorded_one(shared, items):  # noqa: F811
+def test_standard_stream_is_the_recorded_one(shared, items):
     for hasher, result in replayed(shared, items, "oasis_iid"):
         assert share_of_bits(result["database"], result["B"]) == 1
         for name, number in (("image", 1), ("text", 2)):
@@ -56,7 +56,7 @@ def test_standard_stream_is_the_recorded_one(shared, items):  # noqa: F811
         assert np.array_equal(queries(hasher, items, result), np.packbits(recorded, axis=1))
 
 
-def test_growing_categories_follow_the_recorded_run(shared, items):  # noqa: F811
+def test_growing_categories_follow_the_recorded_run(shared, items):
     shares = [
         share_of_bits(result["database"], result["B"])
         for _, result in replayed(shared, items, "oasis_inc")
@@ -69,7 +69,7 @@ def test_growing_categories_follow_the_recorded_run(shared, items):  # noqa: F81
 
 
 @pytest.mark.parametrize("run", ["oasis_iid", "oasis_inc"])
-def test_map_is_the_recorded_one(shared, items, run):  # noqa: F811
+def test_map_is_the_recorded_one(shared, items, run):
     for hasher, result in replayed(shared, items, run):
         ranking = HammingRanking(queries(hasher, items, result), result["database"])
         found = mean_average_precision(ranking, result["asked"], result["stored"])

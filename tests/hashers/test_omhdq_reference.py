@@ -1,13 +1,13 @@
 """OMH-DQ to the letter: against a recorded run of the authors' own program."""
 
 import numpy as np
-from recorded import draws_of, items, result_of, run_of, views_of  # noqa: F401 - a fixture
+from recorded import draws_of, result_of, run_of, views_of
 
 from omhash.codes import unpack
 from omhash.hashers import OMHDQ
 
 
-def test_codes_are_the_recorded_ones(shared, items):  # noqa: F811
+def test_codes_are_the_recorded_ones(shared, items):
     record = run_of(shared, "omhdq")
     result = result_of(record, 1)
     # The program only runs when both modalities have as many columns.

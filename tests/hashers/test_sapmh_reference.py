@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from recorded import apart, draws_of, items, result_of, run_of, views_of  # noqa: F401 - a fixture
+from recorded import apart, draws_of, result_of, run_of, views_of
 
 from omhash.codes import unpack
 from omhash.hashers import SAPMH
 
 
 @pytest.fixture(scope="module")
-def learned(shared, items):  # noqa: F811
+def learned(shared, items):
     """The hasher after the only round, and what was recorded of it."""
     record = run_of(shared, "sapmh")
     hasher = SAPMH(

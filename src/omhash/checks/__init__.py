@@ -122,7 +122,9 @@ def check_hasher(hasher: Hasher) -> None:
         Unfitted; it is cloned and never changed. It may declare, by an attribute that is
         true, what its method cannot promise: `depends_on_batch` (an item's code depends on
         its batch), `depends_on_rounds` (the same items in other rounds give another model),
-        `recodes_database` (items are always stored under the code of `encode`).
+        `recodes_database` (items are always stored under the code of `encode`),
+        `keeps_items` (a batch method, which trains on all items so far), `unsupervised` (it
+        learns from items, not from labels).
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Labelled data, from files or generated, and the streams over them."""
 
-from . import synthetic
+from . import emoji, synthetic
 from .base import LabelledData, Round, Stream
 from .items import Items, Part
 from .jsonlines import jsonlines_parts
@@ -15,6 +15,7 @@ __all__ = [
     "Part",
     "Round",
     "Stream",
+    "emoji",
     "iid",
     "jsonlines_parts",
     "load",

@@ -58,7 +58,7 @@ class ODMVH(Baseline):
     >>> hasher.n_bits_in_use_
     4
     >>> hasher.partial_fit({"image": rng.standard_normal((100, 12))}).n_bits_in_use_
-    8
+    12
     """
 
     constraints: ClassVar[Mapping[str, Constraint]] = {
