@@ -1,8 +1,12 @@
 """What several tests use."""
 
+import sys
 from pathlib import Path
 
 import pytest
+
+# What helps the tests of one folder may help those of another.
+sys.path += [str(path) for path in Path(__file__).parent.iterdir() if path.is_dir()]
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,13 @@ from typing import Annotated, TypeAlias
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from .. import datasets, evaluation, semantics
+from .. import evaluation, semantics
 from ..datasets import SCENARIOS, LabelledData
 from ..errors import OmhashError, ParameterError, UnsupportedError
 from ..evaluation import Run
 from ..hashers.base import N_BITS, Hasher
 from ..hashers.hcfw import HCFW
+from .options import labelled_data, lengths_of, names_in
 from .output import AsJson, say, watched
 
 Source: TypeAlias = Callable[[], semantics.Semantics]
@@ -48,9 +49,9 @@ def bench(
     data: Annotated[
         str,
         typer.Option(
-            metavar="PATH|synthetic",
+            metavar="PATH|emoji|synthetic",
             help="A file of labelled data (.npz, .parquet, .jsonl, .mat), a folder with the "
-            "paper's MATLAB files, or generated data.",
+            "paper's MATLAB files, or data that come with omhash.",
         ),
     ] = "synthetic",
     scenario: Annotated[
@@ -115,10 +116,7 @@ def bench(
         raise ParameterError("--embeddings is of use only with the paper's settings: --published")
     if figure:
         _check_figure(figure)
-    # Many categories and much noise: what is generated should not be found too easily.
-    items = (
-        datasets.synthetic.make(3000, 24, noise=2.0) if data == "synthetic" else datasets.load(data)
-    )
+    items = labelled_data(data)
     streams = [SCENARIOS[scenario](items, seed=seed, **sizes) for seed in range(seeds)]
     source = cache(partial(_category_vectors, items, embeddings))
     for name in methods:  # what is wrong with one is told before any has run
@@ -141,11 +139,6 @@ def bench(
     _report(runs, as_json=as_json, every_round=every_round, figure=figure)
 
 
-def names_in(text: str) -> list[str]:
-    """Names with commas between, none of them twice."""
-    return list(dict.fromkeys(name.strip() for name in text.split(","))) if text else []
-
-
 def _methods(text: str, *, published: bool) -> list[str]:
     names = names_in(text)
     if published:
@@ -156,19 +149,6 @@ def _methods(text: str, *, published: bool) -> list[str]:
             f"--method: {(unknown or [text])[0]!r} is none of {', '.join(METHODS)}"
         )
     return names
-
-
-def lengths_of(text: str) -> list[int]:
-    """Code lengths with commas between."""
-    try:
-        numbers = [int(part) for part in names_in(text)]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(map(N_BITS.holds, numbers)):
-        raise ParameterError(
-            f"--bits: each must be {N_BITS.words}, with commas between, like 32,64; not {text!r}"
-        )
-    return numbers
 
 
 def _check_figure(path: Path) -> None:

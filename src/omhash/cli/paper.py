@@ -18,13 +18,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from .. import datasets
 from ..datasets import LabelledData
 from ..datasets.mirflickr import MIRFLICKR
 from ..datasets.nuswide import NUSWIDE
 from ..errors import ParameterError
 from ..evaluation import paper as reports
-from .bench import lengths_of, names_in
+from .options import labelled_data, lengths_of, names_in
 from .output import AsJson, say, watched
 
 _PAPERS_NAMES = {"MIRFLICKR": MIRFLICKR.name, "NUSWIDE": NUSWIDE.name, "NUS-WIDE": NUSWIDE.name}
@@ -160,18 +159,11 @@ def _named(text: str, option: str) -> tuple[str, Path]:
 
 
 def _loaded(text: str) -> LabelledData:
-    if text == "synthetic":
-        return datasets.synthetic.make(3000, 24, noise=2.0)
-    if text == "emoji":
-        bundled = getattr(datasets, "emoji", None)
-        if bundled is None:
-            raise ParameterError("--data: this omhash comes without the emoji; give a file")
-        loaded: LabelledData = bundled.load()
-        return loaded
     if "=" not in text:
-        return datasets.load(text)
+        return labelled_data(text)
     name, path = _named(text, "--data")
-    return replace(datasets.load(path), name=_PAPERS_NAMES.get(name.upper(), name))
+    loaded = labelled_data(str(path))
+    return replace(loaded, name=_PAPERS_NAMES.get(name.upper(), name))
 
 
 def _check_names(names: Sequence[str]) -> None:

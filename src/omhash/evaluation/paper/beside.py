@@ -35,9 +35,9 @@ def by_length(
             if any(given):
                 there = [Value(*one) if one else NOTHING for one in given]
                 blank = [""] * len(told)
-                group.add(names(*blank, "paper"), there, compete=False)
+                group.add(names(*blank, "paper"), there, "paper")
                 less = [Value(a.mean - b.mean) for a, b in zip(values, there, strict=True)]
-                group.add(names(*blank, "difference"), less, compete=False)
+                group.add(names(*blank, "difference"), less, "difference")
         rows += group.cells()
     header = ["scenario"] * (len(groups) > 1) + ["method"] + [""] * beside
     return Table(
@@ -69,9 +69,9 @@ def by_round(
         group.add(names(name, *["here"] * bool(given)), cells)
         if name in given:
             there = [Value(given[name][at]) if at in given[name] else NOTHING for at in shown]
-            group.add(names("", "paper"), there, compete=False)
+            group.add(names("", "paper"), there, "paper")
             less = [Value(a.mean - b.mean) for a, b in zip(cells, there, strict=True)]
-            group.add(names("", "difference"), less, compete=False)
+            group.add(names("", "difference"), less, "difference")
     header = ["", *[""] * bool(given)]
     return Table(
         title,

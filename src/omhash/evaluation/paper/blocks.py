@@ -103,6 +103,7 @@ class Panel:
     y_label: str
     lines: Sequence[Line]
     log_x: bool = False
+    log_y: bool = False
     from_zero: bool = False
 
 
@@ -139,15 +140,15 @@ def numbers(values: Iterable[Value], digits: int = 4, *, signed: bool = False) -
 class Group:
     """Rows whose best value in each column is marked."""
 
-    rows: list[tuple[list[Cell], list[Value], bool]] = field(default_factory=list)
+    rows: list[tuple[list[Cell], list[Value], str]] = field(default_factory=list)
 
-    def add(self, cells: list[Cell], values: list[Value], *, compete: bool = True) -> None:
-        """One more row, which may be best or only stands beside."""
-        self.rows.append((cells, values, compete))
+    def add(self, cells: list[Cell], values: list[Value], kind: str = "here") -> None:
+        """One more row: found "here", printed in the "paper", or the "difference" of these."""
+        self.rows.append((cells, values, kind))
 
     def cells(self, digits: int = 4, *, lowest: bool = False) -> list[list[Cell]]:
         """The rows of the table."""
-        competing = [values for _, values, compete in self.rows if compete]
+        competing = [values for _, values, kind in self.rows if kind == "here"]
         wanted = min if lowest else max
         best = [
             wanted((value.mean for value in column if not math.isnan(value.mean)), default=math.nan)
@@ -156,8 +157,12 @@ class Group:
         return [
             before
             + [
-                Cell(value.text(digits, signed=not compete), value, compete and value.mean == top)
+                Cell(
+                    value.text(digits, signed=kind == "difference"),
+                    value,
+                    kind == "here" and value.mean == top,
+                )
                 for value, top in zip(values, best, strict=True)
             ]
-            for before, values, compete in self.rows
+            for before, values, kind in self.rows
         ]

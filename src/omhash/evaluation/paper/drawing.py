@@ -88,23 +88,28 @@ def _drawn(figure: Figure) -> str:
         "grid.linewidth": 0.7,
     }
     with rc_context(settings):
-        size = (4.7 * n_columns + 0.4, 2.9 * n_rows + 0.35 * math.ceil(len(names) / 4))
+        in_legend = names if any(len(panel.lines) > 1 for panel in figure.panels) else []
+        width, per_row = (6.6, 3) if n_columns == 1 else (4.9 * n_columns, 4)
+        size = (width, 2.9 * n_rows + 0.35 * math.ceil(len(in_legend) / per_row))
         canvas = Canvas(figsize=size, layout="constrained")
-        axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
+        axes = canvas.subplots(n_rows, n_columns, squeeze=False, sharey=True).ravel()
         for spare in axes[len(figure.panels) :]:
             spare.set_visible(False)
         for panel, own in zip(figure.panels, axes, strict=False):
             _draw(own, panel, names)
+        for own in axes:
+            if not own.get_subplotspec().is_first_col():
+                own.set_ylabel("")
         handles = {
             handle.get_label(): handle
             for own in axes
             for handle in own.get_legend_handles_labels()[0]
         }
-        if len(names) > 1:
+        if in_legend:
             canvas.legend(
                 handles=list(handles.values()),
                 loc="outside lower center",
-                ncols=min(4, len(names)),
+                ncols=min(per_row, len(names)),
                 frameon=False,
             )
         file = io.StringIO()
@@ -135,8 +140,10 @@ def _draw(axes: Any, panel: Panel, names: list[str]) -> None:
         axes.set_xscale("log")
     elif panel.x_label in ("round", "iteration"):
         axes.xaxis.get_major_locator().set_params(integer=True)
+    if panel.log_y:
+        axes.set_yscale("log")
     if panel.from_zero:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0.0, 1.05 * axes.get_ylim()[1])
 
 
 def _band(line: Line) -> tuple[list[float], list[float]]:

@@ -216,7 +216,7 @@ def _seconds(plan: Plan, found: Found) -> list[Block]:
         "Ratios compare across machines, seconds do not.",
     )
     lines = [over_rounds(name, line) for name, line in values.items()]
-    panel = Panel("", "round", "seconds", lines, from_zero=True)
+    panel = Panel("", "round", "seconds", lines, log_y=True)
     return [Figure("time", f"Seconds to learn each round, {n_bits} bits", [panel]), table, ratios]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-N_DRAWS = 10_000
+N_DRAWS = 50_000
 _BLOCK = 500
 
 
@@ -38,7 +38,7 @@ def compare(values: Mapping[str, NDArray[np.float64]]) -> list[Comparison]:
     """Compare every two methods by a paired randomisation test with Holm's correction.
 
     If two methods are equally good, it is chance which of them got which value of a query.
-    So the sign of each query's difference is drawn anew, 10,000 times, and p is the share of
+    So the sign of each query's difference is drawn anew, 50,000 times, and p is the share of
     draws whose mean differs as much as the true one (that one counted among them). The draws
     are always the same.
 
