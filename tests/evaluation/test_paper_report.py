@@ -15,6 +15,7 @@ from omhash.datasets import LabelledData, non_overlap, overlap
 from omhash.errors import ParameterError, UnsupportedError
 from omhash.evaluation import paper
 from omhash.hashers import OASIS
+from omhash.learning.category_codes import semantic
 
 pytest.importorskip("matplotlib")
 
@@ -279,3 +280,16 @@ def test_sections_go_by_the_papers_numbers_too():
     assert numbers == {*(f"table{n}" for n in range(1, 10)), *(f"figure{n}" for n in range(2, 5))}
     with pytest.raises(ParameterError, match="'table10' is none of standard, table1"):
         chosen("table10")
+
+
+def test_convergence_is_what_the_codes_leave_of_the_vectors(told):
+    data = small()
+    unit = data.category_vectors / np.linalg.norm(data.category_vectors, axis=1, keepdims=True)
+    nothing, found = np.zeros((0, 16), dtype=np.int8), []
+    for seed in (0, 1):
+        rng = np.random.default_rng([seed, 0, 0])
+        codes = semantic(nothing, unit[:0], unit, 16, rng, n_iterations=3).astype(float)
+        rebuilt = codes @ np.linalg.pinv(codes) @ unit
+        found.append(((unit - rebuilt) ** 2).sum() / (unit**2).sum())
+    cell = row(tables(told, "convergence")[0], "16 bits")["3"]
+    assert cell["value"]["mean"] == pytest.approx(statistics.fmean(found), abs=1e-9)

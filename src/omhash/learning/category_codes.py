@@ -10,7 +10,8 @@ Three ways to make the rows of new categories:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,13 +149,26 @@ def semantic(
     -------
     array of int8, shape (n_new, n_bits)
     """
+    steps = semantic_steps(old, old_vectors, new_vectors, n_bits, rng)
+    return next(islice(steps, n_iterations, None))
+
+
+def semantic_steps(
+    old: Signs,
+    old_vectors: Floats,
+    new_vectors: Floats,
+    n_bits: int,
+    rng: np.random.Generator,
+) -> Iterator[Signs]:
+    """The codes that `semantic` begins with, and those after 1, 2, … iterations."""
     draws = rng.standard_normal((n_bits, len(new_vectors)))
     codes = np.where(draws.T > 0, 1.0, -1.0)
-    if not len(new_vectors):
-        return codes.astype(np.int8)
     new, known = _unit_rows(new_vectors), _unit_rows(old_vectors)
     fixed = old.astype(np.float64)
-    for _ in range(n_iterations):
+    while True:
+        yield codes.astype(np.int8)
+        if not len(new):
+            continue
         gram = codes.T @ codes + fixed.T @ fixed
         weights = np.linalg.pinv(gram) @ (codes.T @ new + fixed.T @ known)
         wanted = new @ weights.T
@@ -162,7 +176,6 @@ def semantic(
             others = weights @ weights[bit]
             others[bit] = 0.0
             codes[:, bit] = np.where(wanted[:, bit] - codes @ others > 0, 1.0, -1.0)
-    return codes.astype(np.int8)
 
 
 def hadamard(n_old: int, n_new: int, n_bits: int) -> Signs:

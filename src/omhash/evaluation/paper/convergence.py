@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...hashers.draws import generator
-from ...learning.category_codes import semantic
+from ...learning.category_codes import Signs, semantic_steps
 from .blocks import Value
 
 
@@ -27,18 +28,17 @@ def losses(
     >>> found[0] > found[1] > found[3] > 0
     True
     """
-    seeds = list(seeds)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return [
-        Value.of(_loss(unit, n_bits, seed, iterations) for seed in seeds)
-        for iterations in range(n_iterations + 1)
-    ]
-
-
-def _loss(unit: NDArray[np.float64], n_bits: int, seed: int, n_iterations: int) -> float:
     nothing = np.zeros((0, n_bits), dtype=np.int8)
-    rng = generator(None, seed, 0, 0)
-    codes = semantic(nothing, unit[:0], unit, n_bits, rng, n_iterations=n_iterations)
+    by_seed = []
+    for seed in seeds:
+        rng = generator(None, seed, 0, 0)
+        steps = semantic_steps(nothing, unit[:0], unit, n_bits, rng)
+        by_seed.append([_loss(codes, unit) for codes in islice(steps, n_iterations + 1)])
+    return [Value.of(own) for own in zip(*by_seed, strict=True)]
+
+
+def _loss(codes: Signs, unit: NDArray[np.float64]) -> float:
     signs = codes.astype(np.float64)
     rebuilt = signs @ np.linalg.lstsq(signs, unit, rcond=None)[0]
     return float(np.square(unit - rebuilt).sum() / np.square(unit).sum())
