@@ -138,10 +138,11 @@ class Snapshot:
         for block in reading.items_from(self.next_number):
             self.index.add(block.numbers, *self.layout.unpacked(block.bodies))
             self.next_number = int(block.numbers[-1]) + 1
-        if len(self.index) != reading.head.counts["items"]:
+        n_items = reading.head.counts["items"]
+        if len(self.index) != n_items:
             raise DamagedError(
-                f"the store holds {len(self.index)} items, and {reading.head.counts['items']} "
-                "were committed: restore the collection from a backup"
+                f"{reading.name}: it holds {len(self.index)} items, and {n_items} were committed: "
+                "restore the collection from a backup"
             )
 
     def _empty_index(self) -> Index:
