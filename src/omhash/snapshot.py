@@ -97,7 +97,8 @@ class Snapshot:
             projections = self.hasher.project(matrices)
         else:
             projections = np.zeros((n, self.layout.n_bits), np.float32)
-        values, present = self.sketchers.projected(matrices, n)
+        # Sketches that do not count are not worth their time, which is most of a query's.
+        values, present = self.sketchers.projected(matrices, n) if detail else ({}, {})
         return Queries.of(
             projections,
             rank=rank,
