@@ -90,11 +90,23 @@ class Snapshot:
         self._state, self._sketchers_at = head.state, head.sketchers
         self.generation, self.next_number = head.generation, head.next_number
 
-    def asked(self, matrices: Mapping[str, Matrix], rank: str, detail: float) -> Queries:
+    def asked(
+        self,
+        matrices: Mapping[str, Matrix],
+        rank: str,
+        detail: float,
+        emphasis: Mapping[str, float] | None = None,
+    ) -> Queries:
         """Queries that views make."""
+        if emphasis:
+            # What is not to count does not count in the sketches either.
+            matrices = {n: matrix for n, matrix in matrices.items() if emphasis.get(n, 1) != 0}
         n = n_rows(matrices)
         if self.learned:
-            projections = self.hasher.project(matrices)
+            hasher = self.hasher
+            projections = (
+                hasher.project_with(matrices, emphasis) if emphasis else hasher.project(matrices)
+            )
         else:
             projections = np.zeros((n, self.layout.n_bits), np.float32)
         # Sketches that do not count are not worth their time, which is most of a query's.
