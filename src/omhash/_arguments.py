@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from .errors import InputError, ParameterError
 from .hashers import BY_NAME
 from .hashers.base import Hasher
-from .store.where import CATEGORIES
+from .store.where import CATEGORIES, is_unicode
+
+_JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
 
 def texts(keys: Iterable[str]) -> list[str]:
@@ -21,7 +25,7 @@ def texts(keys: Iterable[str]) -> list[str]:
     for place, key in enumerate(found):
         if not isinstance(key, str) or not key:
             raise InputError(f"keys, item {place}: a key must be text, not {key!r}")
-        if "\0" in key or not _is_unicode(key):
+        if "\0" in key or not is_unicode(key):
             raise InputError(f"keys, item {place}: {key!r} holds what no text may hold")
     return [str(key) for key in found]
 
@@ -40,35 +44,54 @@ def checked_keys(keys: Sequence[str], n: int) -> list[str]:
 
 def checked_payloads(
     payloads: Sequence[Mapping[str, Any]] | None, n: int
-) -> list[Mapping[str, Any]]:
-    """One mapping an item that JSON can hold."""
+) -> tuple[list[str], set[str]]:
+    """The JSON text of each item's payload, and the names of all fields."""
     if payloads is None:
-        return [{}] * n
+        return ["{}"] * n, set()
     found = list(payloads)
     if len(found) != n:
         raise InputError(f"there are {len(found)} payloads for {n} items")
+    written: list[str] = []
+    fields: set[str] = set()
     for place, payload in enumerate(found):
         if not isinstance(payload, Mapping):
             raise InputError(f"payloads, item {place}: {payload!r} is not a mapping of fields")
-        for field in payload:
-            if not isinstance(field, str) or not field or '"' in field or field == CATEGORIES:
-                raise InputError(
-                    f"payloads, item {place}: a field cannot be called {field!r}: names are text "
-                    f"without quotation marks, and {CATEGORIES!r} is taken"
-                )
         try:
-            written = json.dumps(payload, allow_nan=False, ensure_ascii=False)
-            written.encode()
+            text = _JSON.encode(dict(payload))
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"payloads, item {place}: JSON cannot hold it: {error}") from None
-    return found
+        if not is_unicode(text):
+            raise InputError(f"payloads, item {place}: it holds what no text may hold")
+        written.append(text)
+        fields.update(payload)
+    for field in fields:
+        if not isinstance(field, str) or not field or '"' in field or field == CATEGORIES:
+            raise InputError(
+                f"payloads: a field cannot be called {field!r}: names are text without quotation "
+                f"marks, and {CATEGORIES!r} is taken"
+            )
+    return written, fields
+
+
+def checked_k(k: int) -> int:
+    """How many are to be found."""
+    if not _is_whole(k) or k < 1:
+        raise ParameterError(f"k must be a whole number from 1, not {k!r}")
+    return int(k)
 
 
 def checked_round_id(round_id: str) -> str:
     """The name of a round."""
-    if not isinstance(round_id, str) or not round_id or not _is_unicode(round_id):
+    if not isinstance(round_id, str) or not round_id or not is_unicode(round_id):
         raise InputError(f"round_id must be text, not {round_id!r}")
     return round_id
+
+
+def checked_seed(seed: int) -> int:
+    """A seed, as a file can hold it."""
+    if not _is_whole(seed) or seed < 0:
+        raise ParameterError(f"seed must be a whole number from 0, not {seed!r}")
+    return int(seed)
 
 
 def checked_widths(modalities: Mapping[str, int]) -> dict[str, int]:
@@ -102,13 +125,16 @@ def checked_sketch_bits(
 
 
 def hasher_config(hasher: Hasher) -> dict[str, Any]:
-    """A hasher's name and parameters; None for parameters that JSON cannot hold."""
+    """A hasher's name and parameters; None for parameters that JSON does not give back."""
     parameters = hasher.get_params(deep=False)
     try:
-        plain = json.loads(json.dumps(parameters, allow_nan=False))
+        plain = json.loads(json.dumps(parameters, allow_nan=False, default=_number))
     except (TypeError, ValueError):
         plain = None
-    return {"name": type(hasher).__name__, "parameters": plain}
+    return {
+        "name": type(hasher).__name__,
+        "parameters": plain if plain == parameters else None,
+    }
 
 
 def configured_hasher(config: Mapping[str, Any], given: Hasher | None) -> Hasher:
@@ -129,13 +155,12 @@ def configured_hasher(config: Mapping[str, Any], given: Hasher | None) -> Hasher
     return BY_NAME[name](**parameters)
 
 
+def _number(value: Any) -> int | float:
+    """A plain number for one of NumPy's."""
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    raise TypeError(f"{value!r} is no number")
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

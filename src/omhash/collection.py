@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,9 +15,11 @@ from typing import Any, Self
 import numpy as np
 
 from ._arguments import (
+    checked_k,
     checked_keys,
     checked_payloads,
     checked_round_id,
+    checked_seed,
     checked_sketch_bits,
     checked_widths,
     configured_hasher,
@@ -34,13 +35,13 @@ from .index import Found
 from .learning.labels import Labels, label_matrix
 from .learning.views import Views, completed, n_rows, shaped_views
 from .results import ForgetReport, Hit, Item, RoundReport
-from .snapshot import Snapshot
-from .store import Additions, Change, Reading, SQLiteStore, problems
+from .snapshot import Reference, Snapshot
+from .store import Additions, Change, Head, Reading, SQLiteStore, problems
 from .store.records import Layout, Numbers
-from .store.where import Where
+from .store.where import Clause, Where
 
 _REMEMBERED = 32
-"""Filters whose items are remembered until the collection changes."""
+"""Filters whose items are remembered."""
 
 
 class Collection:
@@ -72,14 +73,16 @@ class Collection:
     def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
         self._store = store
         self._lock = SharedLock()
-        self._matching: dict[str, Numbers] = {}
+        self._matching: dict[Clause, tuple[Numbers, int]] = {}
+        self._inspected = 0
         with store.reading() as reading:
             config = reading.head.config
             self._modalities: dict[str, int] = config["modalities"]
             self._blank = configured_hasher(config["hasher"], hasher)
             layout = Layout(config["n_bits"], config["sketch_bits"])
             self._snapshot = Snapshot(self._blank, layout, config["seed"])
-        self._refresh()
+        with self._reading():
+            pass  # loads everything
 
     @classmethod
     def create(
@@ -121,7 +124,7 @@ class Collection:
             "modalities": widths,
             "hasher": hasher_config(hasher),
             "sketch_bits": checked_sketch_bits(sketch_bits, widths),
-            "seed": seed,
+            "seed": checked_seed(seed),
         }
         return cls(SQLiteStore.create(Path(path), config), hasher)
 
@@ -155,16 +158,18 @@ class Collection:
         if not n:
             raise InputError("the round has no items")
         names = checked_keys(keys, n)
-        extras = checked_payloads(payloads, n)
+        extras, fields = checked_payloads(payloads, n)
+        if round_id is not None:
+            checked_round_id(round_id)
         read = label_matrix(labels, n, categories=categories)
         labelled = int(np.count_nonzero(np.diff(read.matrix.indptr)))
         digest = sha256("\0".join(names).encode()).hexdigest()
         with self._store.writing():
             with self._reading() as reading:
                 head = reading.head
-                name = f"round {head.counts['rounds'] + 1}" if round_id is None else round_id
-                known = reading.round(checked_round_id(name))
-                replaced = reading.numbers_of(names)
+                name = round_id or _unused_name(reading)
+                known = reading.round(name)
+                replaced = reading.numbers_of(names) if head.counts["items"] else {}
             if known is not None:
                 return RoundReport.repetition(known, digest)
             snapshot = self._snapshot
@@ -180,28 +185,25 @@ class Collection:
             new = hasher.categories_[len(snapshot.categories) :]
             report = RoundReport(name, n, len(replaced), labelled, new, time.perf_counter() - start)
             state = self._store.save_state("state", hasher.get_state()) if teaches else None
-            more = None
+            centred = None
             if len(sketchers.known) > len(snapshot.sketchers.known):
-                more = self._store.save_state("sketchers", sketchers.to_state())
+                centred = self._store.save_state("sketchers", sketchers.to_state())
+            new_codes = hasher.category_codes_[len(snapshot.categories) :]
             change = Change(
                 added=Additions(
                     names,
                     read.sets(hasher.categories_),
                     snapshot.layout.packed(codes, packed, present),
                     extras,
+                    fields,
                 ),
-                removed=np.array(sorted(replaced.values()), dtype=np.int64),
-                categories=dict(
-                    zip(new, hasher.category_codes_[len(snapshot.categories) :], strict=True)
-                ),
+                removed=_sorted(replaced.values()),
+                categories=dict(zip(new, new_codes, strict=True)),
                 round={**asdict(report), "keys": digest},
                 state=state,
-                sketchers=self._store.save_state("sketchers", sketchers.to_state())
-                if more
-                else None,
+                sketchers=centred,
             )
-            self._store.commit(head, change)
-            self._refresh((state, hasher) if state else None)
+            self._commit(head, change, hasher)
             return report
 
     def search(
@@ -238,17 +240,18 @@ class Collection:
         """
         if (views is None) == (key is None):
             raise InputError("search needs either views or a key")
+        k = checked_k(k)
         matrices = None if views is None else shaped_views(views, self._modalities)
+        wanted = [] if key is None else texts([key])
         with self._reading() as reading:
             keep = None if where is None else self._kept(reading, where)
             if matrices is not None:
                 queries = self._snapshot.asked(matrices, rank, detail)
                 return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
-            number = reading.numbers_of([str(key)]).get(str(key))
+            number = reading.numbers_of(wanted).get(wanted[0])
             if number is None:
                 raise InputError(f"there is no item with the key {key!r}")
-            item = reading.items(np.array([number]))
-            queries = self._snapshot.asked_like(item, rank, detail)
+            queries = self._snapshot.asked_like(reading.item(number), rank, detail)
             found = self._snapshot.index.search(queries, k + 1, keep=keep)
             return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
 
@@ -265,8 +268,7 @@ class Collection:
             with self._reading() as reading:
                 head, found = reading.head, reading.numbers_of(wanted)
             if found:
-                self._store.commit(head, Change(removed=_sorted(found.values())))
-                self._refresh()
+                self._commit(head, Change(removed=_sorted(found.values())))
         return len(found)
 
     def forget(self, keys: Sequence[str], views: Views) -> ForgetReport:
@@ -296,30 +298,33 @@ class Collection:
             missing = tuple(key for key in names if key not in found)
             if not found:
                 return ForgetReport(0, missing, self._store.purge())
-            there = np.array([key in found for key in names])
+            places = [place for place, key in enumerate(names) if key in found]
+            taught = [place for place, names in zip(places, labels, strict=True) if names]
             hasher = copy.copy(self._snapshot.hasher)
-            taught = np.array([bool(categories) for categories in labels])
             state = None
-            if taught.any():
+            if taught:
                 if not hasattr(hasher, "forget"):
                     raise UnsupportedError(
                         f"{type(hasher).__name__} cannot forget: delete the items instead"
                     )
-                wanted = np.flatnonzero(there)[taught]
                 hasher.forget(
-                    {name: matrix[wanted] for name, matrix in matrices.items()},
+                    {name: matrix[taught] for name, matrix in matrices.items()},
                     [names for names in labels if names],
                 )
                 state = self._store.save_state("state", hasher.get_state())
-            change = Change(removed=_sorted(found.values()), state=state)
-            self._store.commit(head, change)
-            self._refresh((state, hasher) if state else None)
+            self._commit(head, Change(removed=_sorted(found.values()), state=state), hasher)
             return ForgetReport(len(found), missing, self._store.purge())
 
-    def compact(self) -> None:
-        """Give space of removed items back to the disk."""
+    def compact(self) -> bool:
+        """Give space of removed items back to the disk.
+
+        Returns
+        -------
+        bool
+            Whether the write-ahead log is empty too; False while somebody reads an older state.
+        """
         with self._store.writing():
-            self._store.compact()
+            return self._store.compact()
 
     def backup(self, path: str | PathLike[str]) -> None:
         """Copy the collection, as it is now, to a new folder; searches go on meanwhile."""
@@ -342,8 +347,8 @@ class Collection:
         wrong = problems(self._store.path, repair=repair)
         with self._reading() as reading:
             learned = self._snapshot.hasher
-            told = list(reading.categories().values())
-            if self._snapshot.learned and not np.array_equal(told, learned.category_codes_):
+            told = [code.tobytes() for code in reading.categories().values()]
+            if self._snapshot.learned and told != [*map(bytes, learned.category_codes_)]:
                 wrong.append(f"{self._store.path}: category codes are not those of the hasher")
         return wrong
 
@@ -398,42 +403,57 @@ class Collection:
         with self._reading() as reading:
             return reading.head.counts["items"]
 
+    def _commit(self, head: Head, change: Change, hasher: Hasher | None = None) -> None:
+        """Commit a change, and take it over at once; `hasher` is the one of a new state."""
+        self._store.commit(head, change)
+        learned = None if change.state is None or hasher is None else (change.state, hasher)
+        with self._reading(learned):
+            pass
+
     @contextmanager
-    def _reading(self) -> Iterator[Reading]:
+    def _reading(self, learned: tuple[Reference, Hasher] | None = None) -> Iterator[Reading]:
         """The store and the snapshot in the same state."""
         while True:
             with self._store.reading() as reading:
-                self._follow(reading)
+                self._follow(reading, learned)
                 with self._lock.shared():
-                    # Another thread may have led the snapshot on: then read anew.
+                    # There may have been a commit, or another thread: then read anew.
                     if self._snapshot.generation == reading.head.generation:
                         yield reading
                         return
 
-    def _refresh(self, learned: tuple[dict[str, str], Hasher] | None = None) -> None:
-        with self._store.reading() as reading:
-            self._follow(reading, learned)
-
-    def _follow(
-        self, reading: Reading, learned: tuple[dict[str, str], Hasher] | None = None
-    ) -> None:
+    def _follow(self, reading: Reading, learned: tuple[Reference, Hasher] | None) -> None:
         snapshot, generation = self._snapshot, reading.head.generation
         if snapshot.generation >= generation:
             return
-        loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
+        try:
+            loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
+        except DamagedError:
+            # A later commit removes the files that only earlier ones name.
+            if self._store.superseded(reading.head):
+                return
+            raise
         with self._lock.alone():
             if snapshot.generation < generation:
                 snapshot.follow(reading, loaded)
-                self._matching.clear()
 
     def _kept(self, reading: Reading, where: Where) -> Numbers:
-        """The items that keep the conditions, remembered until the collection changes."""
-        name = json.dumps(where, sort_keys=True, default=repr)
-        if name not in self._matching:
-            if len(self._matching) >= _REMEMBERED:
-                self._matching.clear()
-            self._matching[name] = reading.matching(where)
-        return self._matching[name]
+        """The items that keep the conditions, and some that are no longer there.
+
+        An item never changes, so each is asked about once, and filters are remembered.
+        """
+        end = reading.head.next_number
+        if self._inspected < end:
+            reading.inspect(self._inspected)
+            self._inspected = end
+        clause = reading.compiled(where)
+        numbers, start = self._matching.pop(clause, (_sorted(()), 0))
+        if start < end:
+            numbers = np.concatenate([numbers, reading.matching(clause, start)])
+        while len(self._matching) >= _REMEMBERED:
+            self._matching.pop(next(iter(self._matching)), None)
+        self._matching[clause] = numbers, end
+        return numbers
 
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
         if not found:
@@ -451,15 +471,27 @@ class Collection:
         ]
 
 
-def open(path: str | PathLike[str], *, hasher: Hasher | None = None) -> Collection:  # noqa: A001 - omhash.open reads well
+def open(  # noqa: A001 - omhash.open reads well
+    path: str | PathLike[str], *, hasher: Hasher | None = None, patience: float = 5.0
+) -> Collection:
     """Open a collection to search it and to write to it.
 
     Parameters
     ----------
     hasher : Hasher, optional
         Needed where the collection was made with a hasher that a file cannot describe.
+    patience : float
+        Seconds to wait while somebody else writes, before a `BusyError`.
     """
-    return Collection(SQLiteStore(Path(path)), hasher)
+    return Collection(SQLiteStore(Path(path), patience=patience), hasher)
+
+
+def _unused_name(reading: Reading) -> str:
+    """A name for a round that has none."""
+    number = reading.head.counts["rounds"] + 1
+    while reading.round(f"round {number}") is not None:
+        number += 1
+    return f"round {number}"
 
 
 def _sorted(numbers: Iterable[int]) -> Numbers:

@@ -44,7 +44,7 @@ class RoundReport:
         Items of the round, those whose key was there before, and those that taught something.
     new_categories : tuple of str
     seconds : float
-        To learn and store it.
+        To learn it and to make its codes.
     repeated : bool
         Whether the round was there already, so that nothing was done.
     """

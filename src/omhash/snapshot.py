@@ -17,7 +17,9 @@ from .learning.views import Matrix, n_rows
 from .store import Block, Head, Reading, Store
 from .store.records import Layout
 
-Loaded: TypeAlias = tuple[Hasher, Sketchers]
+Reference: TypeAlias = dict[str, str] | None
+Loaded: TypeAlias = tuple[tuple[Reference, Hasher], tuple[Reference, Sketchers]]
+"""The hasher and the sketchers, each with the reference of the file that keeps it."""
 
 
 class Snapshot:
@@ -25,35 +27,42 @@ class Snapshot:
 
     Attributes
     ----------
-    hasher : Hasher
-        Never changed, only replaced, so that who has it can go on using it.
+    generation : int
+        Of the last commit that it knows; -1 where it has to begin anew.
     label_sets : dict of int to tuple of str
         Category names of every set of categories.
     """
 
     def __init__(self, hasher: Hasher, layout: Layout, seed: int) -> None:
         self.layout = layout
-        self.hasher = hasher
-        self.sketchers = Sketchers(layout.sketches, seed, {})
         self.index: Index = self._empty_index()
         self.categories: dict[str, Codes] = {}
         self.label_sets: dict[int, tuple[str, ...]] = {0: ()}
         self.generation = -1
         self.next_number = 0
-        self._state: dict[str, str] | None = None
-        self._sketchers_at: dict[str, str] | None = None
+        self._loaded: Loaded = (None, hasher), (None, Sketchers(layout.sketches, seed, {}))
+
+    @property
+    def hasher(self) -> Hasher:
+        """The hasher: never changed, only replaced, so that who has it can go on using it."""
+        return self._loaded[0][1]
+
+    @property
+    def sketchers(self) -> Sketchers:
+        """The sketchers, likewise."""
+        return self._loaded[1][1]
 
     @property
     def learned(self) -> bool:
         """Whether the hasher has learned anything."""
-        return self._state is not None
+        return self._loaded[0][0] is not None
 
     def loaded(
         self,
         head: Head,
         store: Store,
         blank: Hasher,
-        learned: tuple[dict[str, str], Hasher] | None = None,
+        learned: tuple[Reference, Hasher] | None = None,
     ) -> Loaded:
         """The hasher and the sketchers of a head; nothing of the snapshot changes yet.
 
@@ -64,14 +73,14 @@ class Snapshot:
         learned : reference and Hasher, optional
             A state that need not be loaded, because its hasher is at hand.
         """
-        hasher, sketchers = self.hasher, self.sketchers
-        if head.state is not None and head.state != self._state:
-            if learned is not None and learned[0] == head.state:
-                hasher = learned[1]
-            else:
-                hasher = copy.copy(blank).set_state(store.load_state(head.state))
-        if head.sketchers is not None and head.sketchers != self._sketchers_at:
-            sketchers = sketchers.with_state(store.load_state(head.sketchers))
+        hasher, sketchers = self._loaded  # read once: another thread may lead the snapshot on
+        if learned is not None and learned[0] == head.state:
+            hasher = learned
+        elif head.state is not None and head.state != hasher[0]:
+            hasher = head.state, copy.copy(blank).set_state(store.load_state(head.state))
+        if head.sketchers is not None and head.sketchers != sketchers[0]:
+            state = store.load_state(head.sketchers)
+            sketchers = head.sketchers, sketchers[1].with_state(state)
         return hasher, sketchers
 
     def follow(self, reading: Reading, loaded: Loaded) -> None:
@@ -86,8 +95,7 @@ class Snapshot:
                 number: tuple(names[place] for place in places)
                 for number, places in reading.label_sets().items()
             }
-        self.hasher, self.sketchers = loaded
-        self._state, self._sketchers_at = head.state, head.sketchers
+        self._loaded = loaded
         self.generation, self.next_number = head.generation, head.next_number
 
     def asked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..codes import Codes
 from .records import Bytes, Numbers
-from .where import Where
+from .where import Clause, Where
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Head:
     state: dict[str, str] | None
     sketchers: dict[str, str] | None
     counts: dict[str, int]
+
+    @property
+    def files(self) -> list[dict[str, str]]:
+        """References to all that is kept beside the items."""
+        return [reference for reference in (self.state, self.sketchers) if reference is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +74,20 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Additions:
-    """Items to store, in order of arrival; `label_sets` are sorted category numbers."""
+    """Items to store, in order of arrival.
+
+    Attributes
+    ----------
+    label_sets : sorted category numbers of each item
+    payloads : JSON text of each item
+    fields : names of all fields of the payloads
+    """
 
     keys: Sequence[str]
     label_sets: Sequence[tuple[int, ...]]
     bodies: Bytes
-    payloads: Sequence[Mapping[str, Any]]
+    payloads: Sequence[str]
+    fields: Collection[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +122,8 @@ class Reading(ABC):
         """Items from a number on, in order."""
 
     @abstractmethod
-    def items(self, numbers: Numbers) -> Block:
-        """Some items, in order."""
+    def item(self, number: int) -> Block:
+        """One item."""
 
     @abstractmethod
     def removed_since(self, generation: int) -> Numbers | None:
@@ -133,8 +146,16 @@ class Reading(ABC):
         """Numbers of the keys that are there."""
 
     @abstractmethod
-    def matching(self, where: Where) -> Numbers:
-        """Numbers of the items that keep all conditions, in order."""
+    def compiled(self, where: Where) -> Clause:
+        """Conditions in the store's own words; an `InputError` where they make no sense."""
+
+    @abstractmethod
+    def matching(self, clause: Clause, start: int) -> Numbers:
+        """Numbers, from `start` on, of the items that keep the conditions, in order."""
+
+    @abstractmethod
+    def inspect(self, start: int) -> None:
+        """A `DamagedError` where keys or payloads, from a number on, are not as written."""
 
     @abstractmethod
     def rounds(self) -> list[dict[str, Any]]:
@@ -167,6 +188,11 @@ class Store(ABC):
     @abstractmethod
     def load_state(self, reference: Mapping[str, str]) -> dict[str, Any]:
         """What was kept."""
+
+    def superseded(self, head: Head) -> bool:
+        """Whether there was a commit since: it removes files that no head names any more."""
+        with self.reading() as latest:
+            return latest.head.generation != head.generation
 
     @abstractmethod
     def close(self) -> None:

@@ -6,6 +6,8 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +20,7 @@ from safetensors.numpy import load, save_file
 
 from ..errors import BusyError, DamagedError, StoreError
 
-STATE_ENDING = ".safetensors"
+STATE_ENDING, FRESH = ".safetensors", ".new"
 _PLAIN = "plain"
 _CHUNK = 1 << 20
 
@@ -39,6 +41,34 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name once it is whole and on the disk.
+
+    Where that fails nothing is left; a process that is killed leaves a hidden folder whose
+    name ends in ``.unfinished``, which blocks nobody.
+    """
+    path = path.resolve()
+    with told(path, "write"):
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise StoreError(f"{path}: is there already: name a new folder")
+        fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.unfinished")
+        try:
+            fresh.mkdir(parents=True)
+            yield fresh
+            for written in (*fresh.iterdir(), fresh):
+                sync(written)
+            fresh.rename(path)
+            try:
+                sync(path.parent)
+            except OSError:
+                path.rename(fresh)
+                raise
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
 
 
 def digest(path: Path) -> str:
@@ -87,7 +117,7 @@ def save_state(folder: Path, stem: str, state: Mapping[str, Any]) -> dict[str, s
         if isinstance(value, np.ndarray)
     }
     plain = {name: value for name, value in state.items() if name not in arrays}
-    temporary = folder / f"{stem}.new"
+    temporary = folder / f"{stem}{FRESH}"
     try:
         with told(temporary, "write"):
             save_file(arrays, temporary, metadata={_PLAIN: json.dumps(plain)})
@@ -105,9 +135,15 @@ def save_state(folder: Path, stem: str, state: Mapping[str, Any]) -> dict[str, s
 
 
 def load_state(folder: Path, reference: Mapping[str, str]) -> dict[str, Any]:
-    """What `save_state` wrote; an OSError where it cannot be read."""
+    """What `save_state` wrote."""
     path = folder / reference["file"]
-    content = path.read_bytes()
+    try:
+        with told(path, "read"):
+            content = path.read_bytes()
+    except StoreError as error:
+        if path.exists():
+            raise
+        raise DamagedError(f"{path}: is missing: restore it from a backup") from error
     if hashlib.sha256(content).hexdigest() != reference["sha256"]:
         raise DamagedError(f"{path}: is not what was written: restore it from a backup")
     arrays = load(content)

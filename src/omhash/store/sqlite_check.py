@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from ..errors import OmhashError, StoreError
-from .sqlite import DATABASE, GENERATION, SQLiteStore
+from ..errors import DamagedError, OmhashError, StoreError
+from .mark import read_mark, write_mark
+from .sqlite import DATABASE, SQLiteStore
 
 
 def problems(path: Path, *, repair: bool = False) -> list[str]:
@@ -19,47 +20,57 @@ def problems(path: Path, *, repair: bool = False) -> list[str]:
         commit. What was repaired is told too.
     """
     found: list[str] = []
-    if repair and not _mark_is_readable(path):
-        (path / GENERATION).unlink()
-        found.append(f"{path / GENERATION}: was not what was written; removed")
     try:
         with closing(SQLiteStore(path)) as store:
-            found += _database_problems(store, repair=repair)
+            found += _mark_problems(store, repair=repair)
+            found += _index_problems(store, repair=repair)
+            found += _state_problems(store)
             with store.reading() as reading:
-                references = (reading.head.state, reading.head.sketchers)
                 reading.categories()
                 reading.label_sets()
                 reading.rounds()
-                n_items = 0
-                for block in reading.items_from(0):
-                    n_items += len(reading.rows(block.numbers))
+                reading.inspect(0)
+                n_items = sum(len(block.numbers) for block in reading.items_from(0))
                 if n_items != reading.head.counts["items"]:
                     found.append(
                         f"{path / DATABASE}: {n_items} items are there, and "
                         f"{reading.head.counts['items']} were committed"
                     )
-            for reference in references:
-                if reference is not None:
-                    store.load_state(reference)
     except StoreError as error:
         found.append(str(error))
     except OmhashError as error:
-        found.append(f"{path}: {error}")
+        found.append(f"{path / DATABASE}: {error}")
     return found
 
 
-def _database_problems(store: SQLiteStore, *, repair: bool) -> list[str]:
+def _mark_problems(store: SQLiteStore, *, repair: bool) -> list[str]:
+    try:
+        read_mark(store.path)
+    except DamagedError as error:
+        if not repair:
+            return [str(error)]
+        with store.writing(), store.reading() as reading:
+            write_mark(store.path, reading.head.generation)
+        return [f"{error}; rebuilt"]
+    return []
+
+
+def _index_problems(store: SQLiteStore, *, repair: bool) -> list[str]:
     found = store.integrity()
     if not found or not repair:
         return found
     store.reindex()
-    left = store.integrity()
-    return left or [f"{problem}; rebuilt" for problem in found]
+    return store.integrity() or [f"{problem}; rebuilt" for problem in found]
 
 
-def _mark_is_readable(path: Path) -> bool:
-    try:
-        SQLiteStore.generation_mark(path)
-    except StoreError:
-        return False
-    return True
+def _state_problems(store: SQLiteStore) -> list[str]:
+    while True:
+        with store.reading() as reading:
+            try:
+                for reference in reading.head.files:
+                    store.load_state(reference)
+                return []
+            except DamagedError as error:
+                # A commit meanwhile removes the files of the state before.
+                if not store.superseded(reading.head):
+                    return [str(error)]

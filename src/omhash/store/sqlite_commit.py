@@ -13,6 +13,8 @@ from ..codes import Codes
 from .base import Additions, Change
 from .records import Numbers, seal, sealed
 
+FORMAT = 1
+
 SCHEMA = """
 CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 0), document TEXT, seal INTEGER);
 CREATE TABLE items (
@@ -30,8 +32,9 @@ CREATE TABLE fields (name TEXT PRIMARY KEY);
 def emptied() -> dict[str, Any]:
     """What the head tells of a collection without items."""
     return {
+        "format": FORMAT,
         "generation": 0,
-        "floor": 0,
+        "floor": 0,  # the generation from which on it is known what was removed
         "next_number": 1,
         "state": None,
         "sketchers": None,
@@ -60,7 +63,7 @@ def _add_categories(
     for number, (name, code) in enumerate(categories.items(), counts["categories"]):
         connection.execute(
             "INSERT INTO categories VALUES (?, ?, ?, ?)",
-            (number, name, code.tobytes(), seal(number, name, code.tobytes().hex())),
+            (number, name, code.tobytes(), seal(number, name, code.tobytes().hex().upper())),
         )
     counts["categories"] += len(categories)
 
@@ -80,27 +83,25 @@ def _add(connection: sqlite3.Connection, document: dict[str, Any], added: Additi
     numbers = np.arange(first, first + n, dtype=np.int64)
     labels = np.array([sets[categories] for categories in added.label_sets], dtype=np.int64)
     records = sealed(numbers, labels, added.bodies)
-    payloads = [json.dumps(payload, ensure_ascii=False) for payload in added.payloads]
-    round_number = counts["rounds"] + 1
-    seals = (
-        seal(key, round_number, payload) for key, payload in zip(added.keys, payloads, strict=True)
+    columns = (
+        numbers.tolist(),
+        added.keys,
+        [counts["rounds"] + 1] * n,
+        labels.tolist(),
+        added.payloads,
     )
     connection.executemany(
-        "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO items (number, key, round, labels, payload, record, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         zip(
-            numbers.tolist(),
-            added.keys,
-            [round_number] * n,
-            labels.tolist(),
+            *columns,
             _rows(records.tobytes(), records.shape[1]),
-            payloads,
-            seals,
+            map(seal, *columns),
             strict=True,
         ),
     )
-    fields = {name for payload in added.payloads for name in payload}
     connection.executemany(
-        "INSERT OR IGNORE INTO fields VALUES (?)", [(name,) for name in sorted(fields)]
+        "INSERT OR IGNORE INTO fields VALUES (?)", [(name,) for name in sorted(added.fields)]
     )
     document["next_number"] += n
     counts["items"] += n

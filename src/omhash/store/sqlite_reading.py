@@ -5,45 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..codes import Codes
-from ..errors import DamagedError, StoreError
+from ..errors import FormatError
 from .base import Block, Head, Reading, Row
+from .connections import damaged, told
 from .records import Numbers, opened, seal
-from .where import Where, compiled
+from .sqlite_commit import FORMAT
+from .where import Clause, Where, compiled
 
 _FETCH = 1 << 16
 _MOST_PARAMETERS = 500
-
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
-
-
-@contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Turn what SQLite refuses into errors that name the file and say what to do."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGE or "malformed" in str(error):
-            raise DamagedError(f"{path}: {error}: restore the collection from a backup") from error
-        advice = {
-            sqlite3.SQLITE_FULL: ": make room on the disk; nothing was changed",
-            sqlite3.SQLITE_READONLY: ": the folder cannot be written to",
-            sqlite3.SQLITE_CANTOPEN: ": is the folder there, and may it be read and written?",
-            sqlite3.SQLITE_BUSY: ": somebody else holds it: try again",
-        }.get(code, "")
-        raise StoreError(f"{path}: {error}{advice}") from error
-
-
-def damaged(path: Path, what: str) -> DamagedError:
-    """The error for a file whose content cannot be what was written."""
-    return DamagedError(f"{path}: {what}: restore the collection from a backup")
+_SEALED = "number, key, round, labels, payload"
+"""Columns of an item that its seal is of; the record has its own."""
 
 
 class SQLiteReading(Reading):
@@ -52,18 +32,21 @@ class SQLiteReading(Reading):
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
         self.document = self._document()
-        names = ("generation", "config", "next_number", "state", "sketchers", "counts")
-        try:
-            self.head = Head(**{name: self.document[name] for name in names})
-        except KeyError as error:
-            raise damaged(path, f"the head lacks {error}") from None
+        if self.document.get("format") != FORMAT:
+            raise FormatError(
+                f"{path}: written in format {self.document.get('format')!r}, and this version "
+                f"reads {FORMAT}: use a newer omhash"
+            )
+        self.head = Head(**{field.name: self.document[field.name] for field in fields(Head)})
 
     def _document(self) -> dict[str, Any]:
-        row = self._connection.execute("SELECT document, seal FROM head").fetchone()
-        if row is None or not isinstance(row[0], str) or seal(row[0]) != row[1]:
-            raise damaged(self._path, "the head is not what was written")
-        document: dict[str, Any] = json.loads(row[0])
-        return document
+        with self._sound("head"):
+            ((text, sealed),) = self._connection.execute(
+                "SELECT document, seal FROM head"
+            ).fetchall()
+            self._check("head", (text,), sealed)
+            document: dict[str, Any] = json.loads(text)
+            return document
 
     def items_from(self, number: int) -> Iterator[Block]:
         """Items from a number on, in order, each record checked."""
@@ -73,23 +56,28 @@ class SQLiteReading(Reading):
         while rows := cursor.fetchmany(_FETCH):
             yield self._block(rows)
 
-    def items(self, numbers: Numbers) -> Block:
-        """Some items, in order, each record checked."""
-        rows = sorted(self._selected("number, labels, record", "number", numbers))
+    def item(self, number: int) -> Block:
+        """One item, its record checked."""
+        rows = self._connection.execute(
+            "SELECT number, labels, record FROM items WHERE number = ?", (number,)
+        ).fetchall()
         return self._block(rows)
 
     def _block(self, rows: Sequence[tuple[int, int, bytes]]) -> Block:
-        numbers = np.array([row[0] for row in rows], dtype=np.int64)
-        labels = np.array([row[1] for row in rows], dtype=np.int64)
-        records = [row[2] for row in rows]
-        width = len(records[0]) if records else 0
-        if any(len(record) != width for record in records):
-            raise damaged(self._path, "records differ in their length")
-        sealed = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(len(rows), width)
-        body, wrong = opened(numbers, labels, sealed)
+        if not rows:
+            none = np.zeros(0, dtype=np.int64)
+            return Block(none, none, np.zeros((0, 0), dtype=np.uint8))
+        with self._sound("items"):
+            numbers, labels, records = zip(*rows, strict=True)
+            joined = np.frombuffer(b"".join(records), dtype=np.uint8)
+            body, wrong = opened(
+                told := np.array(numbers, dtype=np.int64),
+                sets := np.array(labels, dtype=np.int64),
+                joined.reshape(len(rows), -1),
+            )
         if len(wrong):
             raise damaged(self._path, f"item number {wrong[0]} is not what was written")
-        return Block(numbers, labels, body)
+        return Block(told, sets, body)
 
     def removed_since(self, generation: int) -> Numbers | None:
         """Items that later commits removed; None where that is no longer known."""
@@ -103,88 +91,101 @@ class SQLiteReading(Reading):
     def label_sets(self) -> dict[int, tuple[int, ...]]:
         """Category numbers of every set of categories, by number."""
         sets: dict[int, tuple[int, ...]] = {0: ()}
-        for number, categories, told in self._checked("label_sets", "number, categories, seal"):
-            self._check("label_sets", (number, categories), told)
+        for number, categories in self._table("label_sets", "number, categories"):
             sets[number] = tuple(json.loads(categories))
         return sets
 
     def categories(self) -> dict[str, Codes]:
         """Category names and their codes, in order."""
-        found: dict[str, Codes] = {}
-        for number, name, code, told in self._checked("categories", "number, name, code, seal"):
-            self._check("categories", (number, name, code.hex()), told)
-            found[name] = np.frombuffer(code, dtype=np.uint8)
-        return found
+        rows = self._table("categories", "number, name, hex(code)")
+        return {name: np.frombuffer(bytes.fromhex(code), np.uint8) for _, name, code in rows}
 
     def rows(self, numbers: Numbers) -> dict[int, Row]:
         """Items by number."""
-        found = {}
-        for row in self._selected("number, key, round, labels, payload, seal", "number", numbers):
-            number, key, round_number, labels, payload, told = row
-            self._check("items", (key, round_number, payload), told)
-            found[number] = Row(number, key, round_number, labels, json.loads(payload))
-        return found
+        return {row.number: row for row in self._rows("number", numbers.tolist())}
 
     def numbers_of(self, keys: Sequence[str]) -> dict[str, int]:
         """Numbers of the keys that are there."""
-        return dict(self._selected("key, number", "key", keys))
+        # The whole row is read, and its checksum: an index alone may be damaged.
+        return {row.key: row.number for row in self._rows("key", keys)}
 
-    def matching(self, where: Where) -> Numbers:
-        """Numbers of the items that keep all conditions, in order."""
-        fields = {name for (name,) in self._connection.execute("SELECT name FROM fields")}
-        clause, values = compiled(where, fields, self._category_number)
+    def compiled(self, where: Where) -> Clause:
+        """Conditions in SQL; an `InputError` where they make no sense."""
+        names = {name for (name,) in self._connection.execute("SELECT name FROM fields")}
+        numbers = {name: number for number, name in enumerate(self.categories())}
+        return compiled(where, names, numbers)
+
+    def matching(self, clause: Clause, start: int) -> Numbers:
+        """Numbers, from `start` on, of the items that keep the conditions, in order."""
+        condition, values = clause
         rows = self._connection.execute(
-            f"SELECT number FROM items WHERE {clause} ORDER BY number",  # noqa: S608 - values are bound
-            values,
+            f"SELECT number FROM items WHERE number >= ? AND {condition} ORDER BY number",  # noqa: S608 - values are bound
+            (start, *values),
         )
         return np.array([number for (number,) in rows], dtype=np.int64)
 
+    def inspect(self, start: int) -> None:
+        """A `DamagedError` where keys or payloads, from a number on, are not as written."""
+        cursor = self._connection.execute(
+            f"SELECT {_SEALED}, seal FROM items WHERE number >= ?",  # noqa: S608 - no value in it
+            (start,),
+        )
+        for *values, sealed in cursor:
+            self._check("items", values, sealed)
+
     def rounds(self) -> list[dict[str, Any]]:
         """The reports of all rounds, in order."""
-        rows = self._checked("rounds", "number, id, report, seal")
-        return [self._report(row) for row in rows]
+        return [json.loads(report) for *_, report in self._table("rounds", "number, id, report")]
 
     def round(self, round_id: str) -> dict[str, Any] | None:
         """The report of one round, where there is one."""
-        row = self._connection.execute(
+        for *values, sealed in self._connection.execute(
             "SELECT number, id, report, seal FROM rounds WHERE id = ?", (round_id,)
-        ).fetchone()
-        return None if row is None else self._report(row)
+        ):
+            self._check("rounds", values, sealed)
+            loaded: dict[str, Any] = json.loads(values[-1])
+            return loaded
+        return None
 
-    def _report(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        number, name, report, told = row
-        self._check("rounds", (number, name, report), told)
-        loaded: dict[str, Any] = json.loads(report)
-        return loaded
+    def copy_to(self, path: Path) -> None:
+        """Write this state of the database to a new file."""
+        with told(path), closing(sqlite3.connect(path)) as copied:
+            self._connection.backup(copied)
 
-    def _category_number(self, name: str) -> int | None:
-        row = self._connection.execute(
-            "SELECT number FROM categories WHERE name = ?", (name,)
-        ).fetchone()
-        return None if row is None else int(row[0])
-
-    def _checked(self, table: str, columns: str) -> list[tuple[Any, ...]]:
+    def _table(self, table: str, columns: str) -> list[list[Any]]:
         """A whole small table, in order, as many rows as there must be."""
-        query = f"SELECT {columns} FROM {table} ORDER BY number"  # noqa: S608 - no value in it
+        query = f"SELECT {columns}, seal FROM {table} ORDER BY number"  # noqa: S608 - no value in it
         rows = self._connection.execute(query).fetchall()
         if len(rows) != self.head.counts[table]:
             raise damaged(
                 self._path,
                 f"the table {table} has {len(rows)} rows, not {self.head.counts[table]}",
             )
-        return rows
+        for *values, sealed in rows:
+            self._check(table, values, sealed)
+        return [list(row[:-1]) for row in rows]
 
-    def _check(self, table: str, values: tuple[object, ...], told: int) -> None:
-        if seal(*values) != told:
+    def _rows(self, by: str, values: Sequence[Any]) -> Iterator[Row]:
+        """Items whose column `by` has one of the values."""
+        for start in range(0, len(values), _MOST_PARAMETERS):
+            part = values[start : start + _MOST_PARAMETERS]
+            marks = ", ".join("?" * len(part))
+            for *columns, sealed in self._connection.execute(
+                f"SELECT {_SEALED}, seal FROM items WHERE {by} IN ({marks})",  # noqa: S608 - values are bound
+                part,
+            ):
+                self._check("items", columns, sealed)
+                number, key, round_number, labels, payload = columns
+                yield Row(number, key, round_number, labels, json.loads(payload))
+
+    def _check(self, table: str, values: Sequence[object], sealed: int) -> None:
+        if seal(*values) != sealed:
             raise damaged(self._path, f"a row of the table {table} is not what was written")
 
-    def _selected(self, columns: str, by: str, values: Sequence[Any] | Numbers) -> Iterator[Any]:
-        """Rows of items whose column `by` has one of the values."""
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-        for start in range(0, len(listed), _MOST_PARAMETERS):
-            part = listed[start : start + _MOST_PARAMETERS]
-            marks = ", ".join("?" * len(part))
-            yield from self._connection.execute(
-                f"SELECT {columns} FROM items WHERE {by} IN ({marks})",  # noqa: S608 - values are bound
-                part,
-            )
+    @contextmanager
+    def _sound(self, table: str) -> Iterator[None]:
+        """Damage may turn a value into one of another type or length."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise damaged(self._path, f"the table {table} is not what was written") from error
