@@ -28,13 +28,19 @@ from ._arguments import (
 )
 from ._sharing import SharedLock
 from .codes import pack
-from .errors import DamagedError, InputError, ParameterError, UnsupportedError
+from .errors import (
+    DamagedError,
+    InputError,
+    NotFittedError,
+    ParameterError,
+    UnsupportedError,
+)
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
 from .index import Found
 from .learning.labels import Labels, label_matrix
 from .learning.views import Views, completed, n_rows, shaped_views
-from .results import ForgetReport, Hit, Item, RoundReport
+from .results import Explanation, ForgetReport, Hit, Item, RoundReport
 from .snapshot import Reference, Snapshot
 from .store import Additions, Change, Head, Reading, SQLiteStore, problems
 from .store.records import Layout, Numbers
@@ -42,6 +48,9 @@ from .store.where import Clause, Where
 
 _REMEMBERED = 32
 """Filters whose items are remembered."""
+
+_AT_ONCE = 500
+"""Items whose keys and payloads are read together."""
 
 
 class Collection:
@@ -215,6 +224,7 @@ class Collection:
         where: Where | None = None,
         rank: str = "asymmetric",
         detail: float = 0.0,
+        emphasis: Mapping[str, float] | None = None,
     ) -> list[list[Hit]]:
         """The items most like each query, best first.
 
@@ -232,6 +242,9 @@ class Collection:
             By the query's real values against the stored bits, or by bits alone.
         detail : float
             How much sketches count: 0 finds the same kind of things, more finds the very one.
+        emphasis : mapping of modality to number from 0, optional
+            How much each modality of the views counts: 1, also where nothing is said, is as
+            learned; 0 leaves it out.
 
         Returns
         -------
@@ -246,7 +259,7 @@ class Collection:
         with self._reading() as reading:
             keep = None if where is None else self._kept(reading, where)
             if matrices is not None:
-                queries = self._snapshot.asked(matrices, rank, detail)
+                queries = self._snapshot.asked(matrices, rank, detail, emphasis)
                 return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
             number = reading.numbers_of(wanted).get(wanted[0])
             if number is None:
@@ -254,6 +267,22 @@ class Collection:
             queries = self._snapshot.asked_like(reading.item(number), rank, detail)
             found = self._snapshot.index.search(queries, k + 1, keep=keep)
             return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
+
+    def explain(
+        self, views: Views, *, emphasis: Mapping[str, float] | None = None
+    ) -> list[Explanation]:
+        """What queries become: their codes, and how much each of their modalities counts."""
+        matrices = shaped_views(views, self._modalities)
+        with self._reading():
+            hasher, learned = self._snapshot.hasher, self._snapshot.learned
+        if not learned:
+            raise NotFittedError("the collection has learned nothing yet: ingest a round first")
+        codes = pack(hasher.project_with(matrices, emphasis or {}))
+        weights = hasher.modality_weights(matrices, emphasis)
+        return [
+            Explanation(code, {name: float(shares[row]) for name, shares in weights.items()})
+            for row, code in enumerate(codes)
+        ]
 
     def delete(self, keys: Iterable[str]) -> int:
         """Take items out of the collection; what they taught stays learned.
@@ -374,20 +403,52 @@ class Collection:
         with self._reading() as reading:
             return [RoundReport.of(told) for told in reading.rounds()]
 
-    def items(self) -> Iterator[Item]:
-        """All items in order of arrival, as they were when the iteration began."""
+    def categories(self) -> tuple[str, ...]:
+        """The names of all categories, in order of arrival."""
+        with self._reading():
+            return tuple(self._snapshot.categories)
+
+    def get(self, keys: Iterable[str]) -> list[Item]:
+        """The items of these keys, in their order; keys that are not there are passed over."""
+        wanted = texts(keys)
+        with self._reading() as reading:
+            numbers = reading.numbers_of(wanted)
+            rows, sets = reading.rows(_sorted(numbers.values())), self._snapshot.label_sets
+            found = []
+            for number in (numbers[key] for key in wanted if key in numbers):
+                codes, _, _ = self._snapshot.layout.unpacked(reading.item(number).bodies)
+                row = rows[number]
+                found.append(Item(row.key, sets[row.labels], row.payload, codes[0]))
+            return found
+
+    def items(self, *, after: str | None = None) -> Iterator[Item]:
+        """Items in order of arrival, as they were when the iteration began.
+
+        Parameters
+        ----------
+        after : str, optional
+            Only those that came after the item of this key.
+        """
         with self._store.reading() as reading:
+            start = 0
+            if after is not None:
+                numbers = reading.numbers_of(texts([after]))
+                if after not in numbers:
+                    raise InputError(f"there is no item with the key {after!r}")
+                start = numbers[after] + 1
             names = list(reading.categories())
             sets = {
                 number: tuple(names[place] for place in places)
                 for number, places in reading.label_sets().items()
             }
-            for block in reading.items_from(0):
+            for block in reading.items_from(start):
                 codes, _, _ = self._snapshot.layout.unpacked(block.bodies)
-                rows = reading.rows(block.numbers)
-                for number, code in zip(block.numbers.tolist(), codes, strict=True):
-                    row = rows[number]
-                    yield Item(row.key, sets[row.labels], row.payload, code)
+                for at in range(0, len(codes), _AT_ONCE):
+                    numbered = block.numbers[at : at + _AT_ONCE]
+                    rows = reading.rows(numbered)
+                    for number, code in zip(numbered.tolist(), codes[at:], strict=False):
+                        row = rows[number]
+                        yield Item(row.key, sets[row.labels], row.payload, code)
 
     def close(self) -> None:
         """Release everything; what was committed is durable with or without it."""
