@@ -106,9 +106,6 @@ class Snapshot:
         emphasis: Mapping[str, float] | None = None,
     ) -> Queries:
         """Queries that views make."""
-        if emphasis:
-            # What is not to count does not count in the sketches either.
-            matrices = {n: matrix for n, matrix in matrices.items() if emphasis.get(n, 1) != 0}
         n = n_rows(matrices)
         if self.learned:
             hasher = self.hasher
@@ -117,6 +114,9 @@ class Snapshot:
             )
         else:
             projections = np.zeros((n, self.layout.n_bits), np.float32)
+        if emphasis:
+            # What is not to count does not count in the sketches either.
+            matrices = {name: m for name, m in matrices.items() if emphasis.get(name, 1) != 0}
         # Sketches that do not count are not worth their time, which is most of a query's.
         values, present = self.sketchers.projected(matrices, n) if detail else ({}, {})
         return Queries.of(

@@ -36,7 +36,7 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
         views: dict[str, DenseRows | SparseRows] = {
             field.name: SparseRows() if pa.types.is_struct(field.type) else DenseRows()
             for field in file.schema_arrow
-            if _is_view(field.type)
+            if is_view(field.type)
         }
         if "categories" not in file.schema_arrow.names:
             raise DataFileError(f"{path}: has no column 'categories'; add one of lists of text")
@@ -48,7 +48,7 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
                 present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)) + start
                 where = f"{path}: column {modality!r}, rows {start} to {start + len(column) - 1}"
                 if len(present):
-                    _add(rows, present, column.drop_null(), where)
+                    add_rows(rows, present, column.drop_null(), where)
             for row, names in enumerate(batch.column("categories").to_pylist(), start):
                 labels.add(names, f"{path}, row {row} (counted from 0)")
         for modality, rows in views.items():
@@ -66,7 +66,8 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
         )
 
 
-def _is_view(kind: Any) -> bool:
+def is_view(kind: Any) -> bool:
+    """Whether a column's type is that of a view: lists of numbers, or indices and values."""
     if pa.types.is_struct(kind):
         fields = {field.name: field.type for field in kind}
         return bool(
@@ -90,7 +91,8 @@ def _is_numbers(kind: Any) -> bool:
     )
 
 
-def _add(rows: DenseRows | SparseRows, present: Rows, column: Any, where: str) -> None:
+def add_rows(rows: DenseRows | SparseRows, present: Rows, column: Any, where: str) -> None:
+    """Add what a column without nulls holds of the present items; `where` begins errors."""
     if isinstance(rows, SparseRows):
         lengths, indices = _lists(column.field("indices"), where)
         value_lengths, values = _lists(column.field("values"), where)

@@ -155,10 +155,14 @@ class Hasher(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         emphasis : mapping of modality to number from 0
             1, also where nothing is said, is as learned; 0 leaves the modality out.
         """
-        raise UnsupportedError(f"{type(self).__name__} cannot weigh modalities anew")
+        if any(factor not in (0, 1) for factor in emphasis.values()):
+            raise UnsupportedError(f"{type(self).__name__} cannot weigh modalities anew")
+        return self.project({name: view for name, view in views.items() if emphasis.get(name, 1)})
 
     def modality_weights(
-        self, views: Views, emphasis: Mapping[str, float] | None = None
+        self,
+        views: Views,  # noqa: ARG002 - for the methods that have weights
+        emphasis: Mapping[str, float] | None = None,  # noqa: ARG002 - likewise
     ) -> dict[str, NDArray[np.float64]]:
         """The share of each modality in an item's projection; shares of an item add up to 1."""
         raise UnsupportedError(f"{type(self).__name__} has no weights of modalities")

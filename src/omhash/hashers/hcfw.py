@@ -285,7 +285,9 @@ class HCFW(Hasher):
             if name not in self._learned.modalities:
                 raise ViewError(f"emphasis: there is no modality {name!r}")
             if not (factor == 0 or POSITIVE.holds(factor)):
-                raise ParameterError(f"emphasis of {name!r} must be a number from 0, not {factor!r}")
+                raise ParameterError(
+                    f"emphasis of {name!r} must be a number from 0, not {factor!r}"
+                )
         kept = {name: matrix for name, matrix in matrices.items() if emphasis.get(name, 1) > 0}
         if not kept:
             raise ParameterError("emphasis leaves no modality of the query: give one more than 0")

@@ -1,0 +1,107 @@
+"""Bodies, read within limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect
+
+from .limits import Limits
+from .problems import RequestError
+
+M = TypeVar("M", bound=BaseModel)
+
+_AT_ONCE = 1 << 16
+"""Bytes of JSON that are read faster than another thread could take them over."""
+
+JSON = "application/json"
+PARQUET = "application/vnd.apache.parquet"
+MULTIPART = "multipart/form-data"
+
+
+def limits_of(request: Request) -> Limits:
+    """The limits of the service."""
+    limits: Limits = request.app.state.limits
+    return limits
+
+
+async def body(request: Request, kind: str, most: int) -> bytes:
+    """The whole body, of the expected media type."""
+    _expect(request, kind)
+    async with _received(request):
+        return b"".join([chunk async for chunk in _limited(request, most)])
+
+
+def json_body(model: type[M]) -> Callable[[Request], Coroutine[Any, Any, M]]:
+    """A dependency: the body as a model."""
+
+    async def read(request: Request) -> M:
+        content = await body(request, JSON, limits_of(request).json_bytes)
+        parse = partial(model.model_validate_json, content)
+        return parse() if len(content) <= _AT_ONCE else await run_in_threadpool(parse)
+
+    return read
+
+
+async def form(request: Request, most_files: int) -> FormData:
+    """The parts of a multipart body; files that are not small wait on the disk."""
+    limits = limits_of(request)
+    _expect(request, MULTIPART)
+    parser = MultiPartParser(
+        request.headers,
+        _limited(request, limits.upload_bytes),
+        max_files=most_files,
+        max_fields=16,
+        max_part_size=limits.json_bytes,
+    )
+    async with _received(request):
+        try:
+            return await parser.parse()
+        except MultiPartException as error:
+            raise _not_multipart(error.message) from None
+        except (UnicodeError, LookupError) as error:
+            raise _not_multipart(error) from None
+
+
+@asynccontextmanager
+async def _received(request: Request) -> AsyncGenerator[None]:
+    try:
+        async with asyncio.timeout(limits_of(request).receive_seconds):
+            yield
+    except TimeoutError:
+        raise RequestError(408, "timeout", "the body took too long to arrive") from None
+    except ClientDisconnect:
+        raise RequestError(400, "malformed", "the body ended too early") from None
+
+
+async def _limited(request: Request, most: int) -> AsyncGenerator[bytes]:
+    too_large = RequestError(413, "too_large", f"the body has more than {most} bytes")
+    told = request.headers.get("content-length", "0")
+    if told.isascii() and told.isdigit() and int(told[:20]) > most:
+        raise too_large
+    size = 0
+    # A body may be longer than it says, or not say.
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise too_large
+        yield chunk
+
+
+def _not_multipart(why: object) -> RequestError:
+    return RequestError(400, "malformed", f"the body is not multipart: {why}")
+
+
+def _expect(request: Request, kind: str) -> None:
+    told = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if told != kind:
+        raise RequestError(415, "media_type", f"the body must be {kind}, not {told!r}")
