@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Request
 
 from ..errors import ParameterError
 from .problems import RequestError
@@ -16,9 +15,6 @@ from .problems import RequestError
 Scope: TypeAlias = Literal["read", "write"]
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-_bearer = HTTPBearer(auto_error=False, description="A token; only where the service has any.")
-Credentials: TypeAlias = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 class Access:
@@ -42,14 +38,13 @@ class Access:
         self._tokens = [(token.encode(), scope) for token, scope in tokens.items()]
         self._origins = frozenset(origins)
 
-    def check(
-        self, request: Request, credentials: HTTPAuthorizationCredentials | None, scope: Scope
-    ) -> None:
+    def check(self, request: Request, scope: Scope) -> None:
         """Refuse who may not."""
         self._refuse_other_sites(request)
         if not self._tokens:
             return
-        given = credentials.credentials.encode(errors="replace") if credentials else b""
+        kind, _, told = request.headers.get("authorization", "").partition(" ")
+        given = told.strip().encode() if kind.lower() == "bearer" else b""
         # All are compared, so that the time taken tells nothing.
         scopes = [scope for token, scope in self._tokens if hmac.compare_digest(token, given)]
         if not scopes:
@@ -73,14 +68,15 @@ class Access:
             raise RequestError(403, "forbidden", f"pages of {origin!r} may not use the service")
 
 
-def may_read(request: Request, credentials: Credentials) -> None:
+# Dependencies that are not async would each cost a turn of another thread.
+async def may_read(request: Request) -> None:
     """A dependency: who asks may read."""
-    request.app.state.access.check(request, credentials, "read")
+    request.app.state.access.check(request, "read")
 
 
-def may_write(request: Request, credentials: Credentials) -> None:
+async def may_write(request: Request) -> None:
     """A dependency: who asks may write."""
-    request.app.state.access.check(request, credentials, "write")
+    request.app.state.access.check(request, "write")
 
 
 def _name(address: str) -> str | None:

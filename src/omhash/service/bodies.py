@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
@@ -41,15 +40,12 @@ async def body(request: Request, kind: str, most: int) -> bytes:
         return b"".join([chunk async for chunk in _limited(request, most)])
 
 
-def json_body(model: type[M]) -> Callable[[Request], Coroutine[Any, Any, M]]:
-    """A dependency: the body as a model."""
-
-    async def read(request: Request) -> M:
-        content = await body(request, JSON, limits_of(request).json_bytes)
-        parse = partial(model.model_validate_json, content)
-        return parse() if len(content) <= _AT_ONCE else await run_in_threadpool(parse)
-
-    return read
+async def json_body(request: Request, model: type[M]) -> M:
+    """The body as a model."""
+    content = await body(request, JSON, limits_of(request).json_bytes)
+    if len(content) <= _AT_ONCE:
+        return model.model_validate_json(content)
+    return await run_in_threadpool(model.model_validate_json, content)
 
 
 async def form(request: Request, most_files: int) -> FormData:

@@ -55,12 +55,9 @@ def list_collections(request: Request) -> Any:
     response_model=schemas.Status,
     openapi_extra=takes(schemas.NewCollection),
 )
-async def create_collection(
-    request: Request,
-    new: Annotated[schemas.NewCollection, Depends(json_body(schemas.NewCollection))],
-) -> Any:
+async def create_collection(request: Request) -> Any:
     """Make an empty collection: of features, or of pictures and words."""
-    options = new.model_dump()
+    options = (await json_body(request, schemas.NewCollection)).model_dump()
     return await run_in_threadpool(lambda: _status(shelf_of(request).create(**options)))
 
 
@@ -101,10 +98,9 @@ def list_items(
     openapi_extra=takes(schemas.Keys),
     tags=["items"],
 )
-async def delete_items(
-    room: InRoom, given: Annotated[schemas.Keys, Depends(json_body(schemas.Keys))]
-) -> Any:
+async def delete_items(request: Request, room: InRoom) -> Any:
     """Take items out; what they taught stays learned."""
+    given = await json_body(request, schemas.Keys)
     return {"deleted": await room.write(lambda: room.collection.delete(given.keys))}
 
 
@@ -115,10 +111,9 @@ async def delete_items(
     openapi_extra=takes(schemas.Forget),
     tags=["items"],
 )
-async def forget_items(
-    room: InRoom, given: Annotated[schemas.Forget, Depends(json_body(schemas.Forget))]
-) -> Any:
+async def forget_items(request: Request, room: InRoom) -> Any:
     """Take items out as if they had never been learned."""
+    given = await json_body(request, schemas.Forget)
     return await room.write(
         lambda: room.collection.forget(given.keys, schemas.matrices(given.views))
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HEADERS = {
@@ -14,6 +13,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_RAW = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 
 
 class SecurityHeaders:
@@ -27,9 +27,7 @@ class SecurityHeaders:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                message["headers"] = [*message.get("headers", ()), *_RAW]
             await send(message)
 
         await self._app(scope, receive, sending if scope["type"] == "http" else send)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -44,12 +44,9 @@ def list_rounds(room: InRoom) -> Any:
     response_model=schemas.RoundReport,
     openapi_extra=takes(schemas.Upload),
 )
-async def upload_round(
-    request: Request,
-    room: InRoom,
-    given: Annotated[schemas.Upload, Depends(json_body(schemas.Upload))],
-) -> Any:
+async def upload_round(request: Request, room: InRoom) -> Any:
     """Learn and store a round of features, sent as JSON."""
+    given = await json_body(request, schemas.Upload)
 
     def read() -> Round:
         schemas.count(views := schemas.matrices(given.views), limits_of(request).items)

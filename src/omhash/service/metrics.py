@@ -65,6 +65,18 @@ class Metrics:
             registry=self._registry,
         )
 
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count and time a request."""
+        name = method, route, status
+        if name not in self._series:
+            counter = self.requests.labels(method, route, str(status))
+            self._series[name] = counter, self.request_seconds.labels(route)
+        counter, histogram = self._series[name]
+        counter.inc()
+        histogram.observe(seconds)
+
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
         return generate_latest(self._registry)
@@ -96,8 +108,7 @@ class Observed:
             # The template, not the path: else anybody could make as many series as they like.
             route = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.requests.labels(method, route, str(status)).inc()
-            self._metrics.request_seconds.labels(route).observe(time.perf_counter() - start)
+            self._metrics.answered(method, route, status, time.perf_counter() - start)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})

@@ -10,6 +10,11 @@ from pydantic.json_schema import models_json_schema
 
 from .bodies import JSON, MULTIPART, PARQUET
 
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Where the service has tokens: one that may read, or read and write.",
+}
 _REF = "#/components/schemas/{model}"
 _taken: list[type[BaseModel]] = []
 
@@ -59,6 +64,8 @@ def complete(app: FastAPI) -> None:
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             for name, schema in definitions["$defs"].items():
                 schemas.setdefault(name, schema)
+            document["components"]["securitySchemes"] = {"token": _TOKEN}
+            document["security"] = [{}, {"token": []}]
         return plain()
 
     app.openapi = whole  # type: ignore[method-assign]  # the way that FastAPI documents

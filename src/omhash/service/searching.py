@@ -6,9 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from ..results import Hit
 from . import schemas
@@ -26,12 +26,9 @@ router = APIRouter(prefix="/v1/collections/{name}", tags=["search"])
     response_model=schemas.SearchAnswer,
     openapi_extra=takes(schemas.Search),
 )
-async def search(
-    request: Request,
-    room: InRoom,
-    asked: Annotated[schemas.Search, Depends(json_body(schemas.Search))],
-) -> Response:
+async def search(request: Request, room: InRoom) -> Response:
     """The items most like each query, best first: by features, or like an item."""
+    asked = await json_body(request, schemas.Search)
     options = checked_options(request, asked)
     async with in_time(request):
         if asked.views is None:

@@ -42,7 +42,7 @@ class Room:
     ) -> None:
         self.name, self.collection = name, collection
         self.progress = Progress()
-        self.batcher = Batcher(collection, threads, at_once=2)
+        self.batcher = Batcher(collection, threads, at_once=1)
         self.measures = Measures(path)
         self.listeners = 0
         self.encoders = None
