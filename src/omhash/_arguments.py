@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from .encoders import Suite
 from .errors import InputError, ParameterError
 from .hashers import BY_NAME
 from .hashers.base import Hasher
@@ -71,8 +72,16 @@ def checked_round_id(round_id: str) -> str:
     return round_id
 
 
-def checked_widths(modalities: Mapping[str, int]) -> dict[str, int]:
-    """The width of every modality."""
+def checked_widths(
+    modalities: Mapping[str, int] | None, encoders: Suite | None = None
+) -> dict[str, int]:
+    """The width of every modality, as told or as the encoders make them."""
+    if encoders is not None:
+        if modalities not in (None, encoders.widths):
+            raise ParameterError(
+                f"modalities={modalities}, and the encoders make {encoders.widths}: leave it out"
+            )
+        return encoders.widths
     if not isinstance(modalities, Mapping) or not modalities:
         raise ParameterError(
             'modalities must be a mapping of name to width, like {"image": 512}, not '
