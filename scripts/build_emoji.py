@@ -2,7 +2,7 @@
 
     npm pack @lobehub/fluent-emoji-3d@1.1.0 emojibase-data@17.0.0
     python scripts/build_emoji.py lobehub-fluent-emoji-3d-1.1.0.tgz emojibase-data-17.0.0.tgz \
-        src/omhash/datasets/emoji
+        src/omhash/datasets/bundled
 
 Every emoji that has a picture in the one and a group in the other comes in, without its
 skin tones. The same packages and the same Pillow write the same bytes.
