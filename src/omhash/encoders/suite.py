@@ -12,10 +12,12 @@ from scipy import sparse
 from ..errors import InputError, OmhashError, ParameterError, UnsupportedError
 from .base import Encoder, Features, told
 from .efficientnet import EfficientNetLite0
+from .named import NAMED
 from .words import HashedWords, WordVectors
 
 BY_NAME: Mapping[str, type[Encoder]] = {
-    encoder.name: encoder for encoder in (EfficientNetLite0, HashedWords, WordVectors)
+    **{encoder.name: encoder for encoder in (EfficientNetLite0, HashedWords, WordVectors)},
+    **NAMED,
 }
 
 
@@ -132,7 +134,7 @@ class Suite:
                 raise InputError(
                     f"there is no encoder for {modality!r}: there is {', '.join(self.encoders)}"
                 )
-            if part is not None:
+            if part is not None and not (isinstance(part, str) and not part.strip()):
                 try:
                     prepared[modality] = self.encoders[modality].prepare(part)
                 except OmhashError as error:
@@ -145,8 +147,8 @@ class Suite:
         Parameters
         ----------
         items : mappings of modality to picture or words, one an item
-            A part that is left out or None becomes a missing row. A modality that no item
-            has becomes no view.
+            A part that is left out, None or blank becomes a missing row. A modality that no
+            item has becomes no view.
 
         Raises
         ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -16,16 +15,21 @@ from ..semantics import embedded_digest, embedded_texts
 from .base import Encoder, prepared
 
 
+def checked_text(item: Any) -> str:
+    """The text, once it is known to be one and to hold something."""
+    if not isinstance(item, str):
+        raise InputError(f"words must be text, not {type(item).__name__}")
+    if not item.strip():
+        raise InputError("the text is blank: leave it out, or write a word")
+    return item
+
+
 class _Words(Encoder):
     kind: ClassVar[str] = "words"
 
     def prepare(self, item: Any) -> str:
         """The text, once it is known to be one."""
-        if not isinstance(item, str):
-            raise InputError(f"words must be text, not {type(item).__name__}")
-        if not re.search(r"\w", item):
-            raise InputError(f"the text {item[:40]!r} has no word: leave it out, or write one")
-        return item
+        return checked_text(item)
 
 
 class HashedWords(_Words):
