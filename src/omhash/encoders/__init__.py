@@ -5,7 +5,7 @@ from .efficientnet import EfficientNetLite0
 from .folder import Folder, FolderRound, Skipped
 from .named import OpenClipPictures, OpenClipWords, SentenceTransformerWords, TimmPictures
 from .suite import EncodedViews, RawItem, Suite
-from .words import HashedWords, WordVectors
+from .words import HashedWords, Words, WordVectors
 
 __all__ = [
     "EfficientNetLite0",
@@ -22,4 +22,5 @@ __all__ = [
     "Suite",
     "TimmPictures",
     "WordVectors",
+    "Words",
 ]

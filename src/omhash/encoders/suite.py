@@ -13,10 +13,10 @@ from ..errors import InputError, OmhashError, ParameterError, UnsupportedError
 from .base import Encoder, Features, told
 from .efficientnet import EfficientNetLite0
 from .named import NAMED
-from .words import HashedWords, WordVectors
+from .words import HashedWords, Words, WordVectors
 
 BY_NAME: Mapping[str, type[Encoder]] = {
-    **{encoder.name: encoder for encoder in (EfficientNetLite0, HashedWords, WordVectors)},
+    **{encoder.name: encoder for encoder in (EfficientNetLite0, HashedWords, WordVectors, Words)},
     **NAMED,
 }
 
@@ -90,7 +90,7 @@ class Suite:
     @classmethod
     def default(cls) -> Self:
         """Pictures and words by what ships with the package."""
-        return cls({"image": EfficientNetLite0(), "text": WordVectors()})
+        return cls({"image": EfficientNetLite0(), "text": Words()})
 
     @classmethod
     def from_identity(cls, identity: Mapping[str, Mapping[str, Any]]) -> Self:

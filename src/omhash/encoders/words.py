@@ -102,3 +102,43 @@ class WordVectors(_Words):
         vectors = embedded_texts([text.lower() for text in prepared(self, items)])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+class Words(_Words):
+    """`WordVectors` and `HashedWords` beside each other: what a text means, and its very words.
+
+    Better than either alone on the bundled emoji.
+
+    Parameters
+    ----------
+    hashed : int
+        The width of the hashed words.
+
+    Examples
+    --------
+    >>> Words().encode(["a red apple"]).shape
+    (1, 2304)
+    """
+
+    name = "words"
+    version = "1"
+
+    def __init__(self, hashed: int = 2048) -> None:
+        self._parts = WordVectors(), HashedWords(hashed)
+        self.width = sum(part.width for part in self._parts)
+
+    @property
+    def digest(self) -> str:  # type: ignore[override]  # read when it is asked
+        """SHA-256 of the vectors."""
+        return embedded_digest()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The width of the hashed words."""
+        return {"hashed": self._parts[1].width}
+
+    def encode(self, items: Sequence[str]) -> NDArray[np.float32]:
+        """Both parts of length 1, one row a text."""
+        vectors, hashed = self._parts
+        texts = prepared(self, items)
+        return np.hstack([vectors.encode(texts), hashed.encode(texts).toarray()])
