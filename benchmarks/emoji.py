@@ -17,7 +17,8 @@ import numpy as np
 from omhash import HCFW
 from omhash.codes import pack
 from omhash.datasets import LabelledData, Stream, emoji
-from omhash.evaluation.metrics import AsymmetricRanking, HammingRanking, evaluate, mean
+from omhash.evaluation import AsymmetricRanking, HammingRanking, evaluate
+from omhash.evaluation.metrics import mean
 
 ASKED = {"picture alone": ["image"], "words alone": ["text"], "both": ["image", "text"]}
 

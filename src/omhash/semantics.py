@@ -112,7 +112,7 @@ def embedded_texts(texts: Sequence[str]) -> NDArray[np.float32]:
     # Padding a text to the longest of its batch would move the last bits of its mean.
     model = _wordllama()
     rows = [model.embed([text])[0] for text in texts]
-    return np.asarray(rows, dtype=np.float32).reshape(len(rows), -1)
+    return np.array(rows, dtype=np.float32).reshape(len(rows), model.embedding.shape[1])
 
 
 @cache

@@ -97,7 +97,11 @@ class Folder:
         told = self._captions.get(file, {})
         path = self.path / file
         # Captions may come from elsewhere: they name nothing outside of the folder.
-        if not path.resolve().is_relative_to(self.path.resolve()):
+        try:
+            inside = path.resolve().is_relative_to(self.path.resolve())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file!r} is no name of a file: {error}") from None
+        if not inside:
             raise InputError(f"{file!r} is not in the folder")
         return RawItem(
             key=file,
