@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .encoders import Suite
 from .errors import InputError, ParameterError
 from .hashers import BY_NAME
 from .hashers.base import Hasher
@@ -94,8 +95,16 @@ def checked_seed(seed: int) -> int:
     return int(seed)
 
 
-def checked_widths(modalities: Mapping[str, int]) -> dict[str, int]:
-    """The width of every modality."""
+def checked_widths(
+    modalities: Mapping[str, int] | None, encoders: Suite | None = None
+) -> dict[str, int]:
+    """The width of every modality, as told or as the encoders make them."""
+    if encoders is not None:
+        if modalities not in (None, encoders.widths):
+            raise ParameterError(
+                f"modalities={modalities}, and the encoders make {encoders.widths}: leave it out"
+            )
+        return encoders.widths
     if not isinstance(modalities, Mapping) or not modalities:
         raise ParameterError(
             'modalities must be a mapping of name to width, like {"image": 512}, not '

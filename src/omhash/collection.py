@@ -28,6 +28,7 @@ from ._arguments import (
 )
 from ._sharing import SharedLock
 from .codes import pack
+from .encoders import EncodedViews, Suite
 from .errors import (
     DamagedError,
     InputError,
@@ -39,7 +40,7 @@ from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
 from .index import Found
 from .learning.labels import Labels, label_matrix
-from .learning.views import Views, completed, n_rows, shaped_views
+from .learning.views import Matrix, Views, completed, n_rows, shaped_views
 from .results import Explanation, ForgetReport, Hit, Item, RoundReport
 from .snapshot import Reference, Snapshot
 from .store import Additions, Change, Head, Reading, SQLiteStore, problems
@@ -88,6 +89,7 @@ class Collection:
             config = reading.head.config
             self._modalities: dict[str, int] = config["modalities"]
             self._blank = configured_hasher(config["hasher"], hasher)
+            self._encoders: dict[str, dict[str, Any]] | None = config.get("encoders")
             layout = Layout(config["n_bits"], config["sketch_bits"])
             self._snapshot = Snapshot(self._blank, layout, config["seed"])
         with self._reading():
@@ -98,7 +100,8 @@ class Collection:
         cls,
         path: str | PathLike[str],
         *,
-        modalities: Mapping[str, int],
+        modalities: Mapping[str, int] | None = None,
+        encoders: Suite | None = None,
         n_bits: int | None = None,
         hasher: Hasher | None = None,
         sketch_bits: int | Mapping[str, int] = 128,
@@ -109,6 +112,9 @@ class Collection:
         Parameters
         ----------
         modalities : mapping of name to width
+            May be left out where encoders are given.
+        encoders : Suite, optional
+            The collection remembers them, and refuses views that others made.
         n_bits : int
             Length of the codes, 64 where nothing is said.
         hasher : Hasher, optional
@@ -127,13 +133,14 @@ class Collection:
                 f"n_bits={n_bits}, and the hasher has {hasher.n_bits}: leave it out"
             )
         hasher.check_parameters()
-        widths = checked_widths(modalities)
+        widths = checked_widths(modalities, encoders)
         config = {
             "n_bits": int(hasher.n_bits),
             "modalities": widths,
             "hasher": hasher_config(hasher),
             "sketch_bits": checked_sketch_bits(sketch_bits, widths),
             "seed": checked_seed(seed),
+            "encoders": None if encoders is None else encoders.identity(),
         }
         return cls(SQLiteStore.create(Path(path), config), hasher)
 
@@ -162,7 +169,7 @@ class Collection:
             Sending a round again under the same id is harmless.
         """
         start = time.perf_counter()
-        matrices = shaped_views(views, self._modalities)
+        matrices = self._shaped(views)
         n = n_rows(matrices)
         if not n:
             raise InputError("the round has no items")
@@ -254,7 +261,7 @@ class Collection:
         if (views is None) == (key is None):
             raise InputError("search needs either views or a key")
         k = checked_k(k)
-        matrices = None if views is None else shaped_views(views, self._modalities)
+        matrices = None if views is None else self._shaped(views)
         wanted = [] if key is None else texts([key])
         with self._reading() as reading:
             keep = None if where is None else self._kept(reading, where)
@@ -272,7 +279,7 @@ class Collection:
         self, views: Views, *, emphasis: Mapping[str, float] | None = None
     ) -> list[Explanation]:
         """What queries become: their codes, and how much each of their modalities counts."""
-        matrices = shaped_views(views, self._modalities)
+        matrices = self._shaped(views)
         with self._reading():
             hasher, learned = self._snapshot.hasher, self._snapshot.learned
         if not learned:
@@ -313,7 +320,7 @@ class Collection:
         views : mapping of modality to array
             What was learned of these items, in the order of the keys.
         """
-        matrices = shaped_views(views, self._modalities)
+        matrices = self._shaped(views)
         names = checked_keys(keys, n_rows(matrices))
         with self._store.writing():
             with self._reading() as reading:
@@ -380,6 +387,15 @@ class Collection:
             if self._snapshot.learned and told != [*map(bytes, learned.category_codes_)]:
                 wrong.append(f"{self._store.path}: category codes are not those of the hasher")
         return wrong
+
+    def encoders(self) -> Suite:
+        """The encoders that the collection remembers; an error if there are none here."""
+        if self._encoders is None:
+            raise UnsupportedError(
+                "the collection was made without encoders: hand in views, or create one with "
+                "encoders=Suite.default()"
+            )
+        return Suite.from_identity(self._encoders)
 
     def status(self) -> dict[str, Any]:
         """Plain values that tell of the collection."""
@@ -470,6 +486,11 @@ class Collection:
         learned = None if change.state is None or hasher is None else (change.state, hasher)
         with self._reading(learned):
             pass
+
+    def _shaped(self, views: Views) -> dict[str, Matrix]:
+        if isinstance(views, EncodedViews):
+            views.check_made_by(self._encoders)
+        return shaped_views(views, self._modalities)
 
     @contextmanager
     def _reading(self, learned: tuple[Reference, Hasher] | None = None) -> Iterator[Reading]:

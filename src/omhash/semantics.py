@@ -17,6 +17,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -98,6 +99,27 @@ def embedded() -> Semantics:
     True
     """
     return partial(checked, _embed)
+
+
+def embedded_texts(texts: Sequence[str]) -> NDArray[np.float32]:
+    """The mean vector of the words of each text, from what ships with the package.
+
+    Examples
+    --------
+    >>> embedded_texts(["a dog in the snow"]).shape
+    (1, 256)
+    """
+    # Padding a text to the longest of its batch would move the last bits of its mean.
+    model = _wordllama()
+    rows = [model.embed([text])[0] for text in texts]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), model.embedding.shape[1])
+
+
+@cache
+def embedded_digest() -> str:
+    """SHA-256 of the vectors that ship with the package."""
+    vectors = np.ascontiguousarray(_wordllama().embedding)
+    return sha256(vectors.tobytes()).hexdigest()
 
 
 def from_mapping(vectors: Mapping[str, ArrayLike]) -> Semantics:
@@ -193,7 +215,7 @@ def _from_file(path: Path, known: dict[str, Vectors], names: Sequence[str]) -> V
 
 def _embed(names: Sequence[str]) -> NDArray[np.float32]:
     texts = [name.replace("_", " ").lower() for name in names]
-    return cast(NDArray[np.float32], _wordllama().embed(texts))
+    return embedded_texts(texts)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Labelled data, from files or generated, and the streams over them."""
 
-from . import synthetic
+from . import emoji, synthetic
 from .base import LabelledData, Round, Stream
 from .loading import load
 from .npz import write_npz
@@ -11,6 +11,7 @@ __all__ = [
     "LabelledData",
     "Round",
     "Stream",
+    "emoji",
     "iid",
     "load",
     "non_overlap",
