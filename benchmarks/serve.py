@@ -168,12 +168,12 @@ def main() -> None:
                 things.ingest(views(part), labels[part], keys=keys)
         queries = [
             {name: [[round(float(x), 4) for x in view[0]]] for name, view in one.items()}
-            for one in (views(slice(at, at + 1)) for at in range(options.items, options.items + 500))
+            for one in (
+                views(slice(at, at + 1)) for at in range(options.items, options.items + 500)
+            )
         ]
         searches = [
-            request(
-                "/v1/collections/things/search", json.dumps({"views": one, "k": 10}).encode()
-            )
+            request("/v1/collections/things/search", json.dumps({"views": one, "k": 10}).encode())
             for one in queries
         ]
         rng = np.random.default_rng(1)

@@ -31,7 +31,7 @@ _BATCH = 1024
 class Round:
     """What `Collection.ingest` takes."""
 
-    views: dict[str, Matrix]
+    views: Mapping[str, Matrix]
     keys: list[str]
     labels: list[list[str]]
     payloads: list[dict[str, Any]]

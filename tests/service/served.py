@@ -1,5 +1,11 @@
 """Services over real collections, for the tests of this folder."""
 
+import threading
+import time
+from contextlib import contextmanager
+
+import uvicorn
+
 from omhash import Collection
 from omhash.service import Limits
 
@@ -25,3 +31,21 @@ def fill(path, data, n=200):
             payloads=[{"number": number} for number in range(n)],
             round_id="first",
         )
+
+
+@contextmanager
+def running(app):
+    """The address of a real server on loopback, in a thread."""
+    config = uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        app.state.closing.set()
+        server.should_exit = True
+        thread.join()

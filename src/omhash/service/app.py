@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 
@@ -14,8 +15,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
-from .. import __version__
-from . import collections, learning, openapi, problems, schemas, searching
+from . import collections, learning, openapi, problems, raw, schemas, searching
 from .access import Access, Scope, may_read
 from .headers import SecurityHeaders
 from .limits import Limits
@@ -57,7 +57,7 @@ def create_app(
 
     app = FastAPI(
         title="omhash",
-        version=__version__,
+        version=version("omhash"),
         summary="Collections that learn, and find similar things.",
         lifespan=lifespan,
         docs_url=None,
@@ -70,7 +70,7 @@ def create_app(
     app.state.closing = asyncio.Event()
     problems.add_handlers(app)
     openapi.complete(app)
-    for router in (collections.router, searching.router, learning.router):
+    for router in (collections.router, searching.router, learning.router, raw.router):
         app.include_router(router)
     _add_own_pages(app)
     app.add_middleware(SecurityHeaders)

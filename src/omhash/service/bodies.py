@@ -10,7 +10,7 @@ from typing import TypeVar
 from fastapi import Request
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
@@ -66,6 +66,25 @@ async def form(request: Request, most_files: int) -> FormData:
             raise _not_multipart(error.message) from None
         except (UnicodeError, LookupError) as error:
             raise _not_multipart(error) from None
+
+
+async def part(parts: FormData, name: str, model: type[M]) -> M:
+    """One part of JSON as a model, with or without a file name."""
+    found = parts.get(name)
+    if found is None:
+        raise RequestError(422, "invalid", f"the body has no part {name!r}")
+    content = found if isinstance(found, str) else await found.read()
+    return await run_in_threadpool(model.model_validate_json, content)
+
+
+def picture_bytes(request: Request, file: UploadFile) -> bytes:
+    """The bytes of a picture, if there are not too many."""
+    most = limits_of(request).picture_bytes
+    if file.size is None or file.size > most:
+        raise RequestError(
+            413, "too_large", f"picture {file.filename!r} has more than {most} bytes"
+        )
+    return file.file.read()
 
 
 @asynccontextmanager

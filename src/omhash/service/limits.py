@@ -17,8 +17,10 @@ class Limits:
         That a round takes in memory once it is read.
     items, queries, k : int
         Of a round, of a search, and found for each query.
-    picture_bytes, picture_pixels : int
-        Of one picture, in its file and once it is decoded.
+    picture_bytes : int
+        Of one picture's file; what it decodes to is limited by the encoders.
+    pictures : int
+        Of a round.
     waiting : int
         Rounds and other changes of a collection that wait for those before.
     listeners : int
@@ -34,7 +36,7 @@ class Limits:
     queries: int = 256
     k: int = 1000
     picture_bytes: int = 10 << 20
-    picture_pixels: int = 50_000_000
+    pictures: int = 2000
     waiting: int = 8
     listeners: int = 64
     receive_seconds: float = 120.0

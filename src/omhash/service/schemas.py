@@ -76,7 +76,7 @@ class Search(Options):
 class RawSearch(Options):
     """How to search with a picture and words."""
 
-    text: str | None = Field(None, description="Words to search by.")
+    text: str | None = Field(None, max_length=10_000, description="Words to search by.")
 
 
 class Hit(_Model):
@@ -162,7 +162,7 @@ class RawItem(_Model):
 
     key: str
     picture: str | None = Field(None, description="The file name of its part of the body.")
-    text: str | None = None
+    text: str | None = Field(None, max_length=100_000)
     categories: list[str] = []
     payload: dict[str, Any] = {}
 

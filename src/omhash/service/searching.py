@@ -64,7 +64,7 @@ async def in_time(request: Request) -> AsyncGenerator[None]:
         raise RequestError(503, "timeout", "the search took too long: try again later") from None
 
 
-def answer(found: list[list[Hit]], queries: list[dict[str, Any]] | None = None) -> bytes:
+def answer(found: list[list[Hit]], queries: list[Any] | None = None) -> bytes:
     """Hits as they are sent."""
     results: list[dict[str, Any]] = [{"hits": [hit.__dict__ for hit in hits]} for hits in found]
     if queries is not None:

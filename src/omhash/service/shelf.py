@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from .. import errors
 from ..collection import Collection
 from ..collection import open as open_collection
+from ..encoders import Suite
 from .batching import Batcher
 from .limits import Limits
 from .measures import Measures
@@ -31,6 +32,8 @@ class Room:
 
     Attributes
     ----------
+    encoders : Suite or None
+        Of pictures and words, where the collection was made of them.
     progress : Progress
     batcher : Batcher
     measures : Measures
@@ -44,8 +47,8 @@ class Room:
         self.progress = Progress()
         self.batcher = Batcher(collection, threads, at_once=1)
         self.measures = Measures(path)
+        self.encoders = _encoders(collection)
         self.listeners = 0
-        self.encoders = None
         self._most_waiting = limits.waiting
         self._waiting = 0
         self._writer = ThreadPoolExecutor(1, f"omhash-{name}")
@@ -71,6 +74,13 @@ class Room:
         self.collection.close()
 
 
+def _encoders(collection: Collection) -> Suite | None:
+    try:
+        return collection.encoders()
+    except errors.UnsupportedError:
+        return None  # made of features, or by encoders that are not installed here
+
+
 class Shelf:
     """The collections in a folder, by name; or one collection alone.
 
@@ -90,6 +100,7 @@ class Shelf:
         if not alone:
             self.folder.mkdir(parents=True, exist_ok=True)
         self.threads = ThreadPoolExecutor(4, "omhash-read")
+        self.encoding = ThreadPoolExecutor(1, "omhash-encode")
         self._limits = limits
         self._rooms: dict[str, Room] = {}
         self._opening = threading.Lock()
@@ -119,8 +130,8 @@ class Shelf:
         """The collections that are open."""
         return list(self._rooms.values())
 
-    def create(self, name: str, **options: Any) -> Room:
-        """Make an empty collection."""
+    def create(self, name: str, modalities: dict[str, int] | None, **options: Any) -> Room:
+        """Make an empty collection: of features, or, without modalities, of pictures and words."""
         if self._only is not None:
             raise errors.UnsupportedError(
                 f"only the collection {self._only!r} is served: serve a folder to make others"
@@ -129,13 +140,16 @@ class Shelf:
         with self._opening:
             if path.exists():
                 raise RequestError(409, "exists", f"there is a collection {name!r} already")
-            return self._add(name, path, Collection.create(path, **options))
+            encoders = Suite.default() if modalities is None else None
+            made = Collection.create(path, modalities=modalities, encoders=encoders, **options)
+            return self._add(name, path, made)
 
     def close(self) -> None:
         """Close all collections, once each has finished what it had begun."""
         for room in self._rooms.values():
             room.close()
         self.threads.shutdown(wait=True)
+        self.encoding.shutdown(wait=True)
 
     def _add(self, name: str, path: Path, collection: Collection) -> Room:
         room = Room(name, collection, path, self.threads, self._limits)
