@@ -59,13 +59,28 @@ async def form(request: Request, most_files: int) -> FormData:
         max_fields=16,
         max_part_size=limits.json_bytes,
     )
+    found: FormData | None = None
     async with _received(request):
         try:
-            return await parser.parse()
+            found = await parser.parse()
         except MultiPartException as error:
             raise _not_multipart(error.message) from None
         except (UnicodeError, LookupError) as error:
             raise _not_multipart(error) from None
+        finally:
+            # The parser gives up files whose part did not end, or when it is interrupted.
+            kept = set() if found is None else {id(one.file) for one in _uploads(found)}
+            lost = [one for one in parser._files_to_close_on_error if id(one) not in kept]
+            for file in lost:
+                file.close()
+    if lost:
+        await found.close()
+        raise _not_multipart("it ends in the middle of a part")
+    return found
+
+
+def _uploads(parts: FormData) -> list[UploadFile]:
+    return [one for _, one in parts.multi_items() if isinstance(one, UploadFile)]
 
 
 async def part(parts: FormData, name: str, model: type[M]) -> M:

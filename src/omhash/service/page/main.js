@@ -205,14 +205,18 @@ async function search() {
 
 async function follow(name, signal) {
   let generation = null;
+  let running = false;
   while (!signal.aborted) {
     try {
       await api.follow(name, (state) => {
         if (gone) void reload();
         rounds.showLive("live", true);
         rounds.showRunning(state);
-        if (generation !== null && generation !== state.generation) void grown(name);
-        generation = state.generation;
+        // A round is measured once more after it is stored: then its figures are whole.
+        const ended = running && !state.running;
+        if (ended || (generation !== null && generation !== state.generation)) void grown(name);
+        ({ generation } = state);
+        running = Boolean(state.running);
       }, signal);
     } catch (error) {
       if (error.name === "AbortError" || signal.aborted) return;
