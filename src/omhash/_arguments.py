@@ -13,6 +13,7 @@ from .encoders import Suite
 from .errors import InputError, ParameterError
 from .hashers import BY_NAME
 from .hashers.base import Hasher
+from .index import ENGINES
 from .store.where import CATEGORIES, is_unicode
 
 _JSON = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
@@ -93,6 +94,14 @@ def checked_seed(seed: int) -> int:
     if not _is_whole(seed) or seed < 0:
         raise ParameterError(f"seed must be a whole number from 0, not {seed!r}")
     return int(seed)
+
+
+def checked_index(name: str) -> str:
+    """The name of an index that can be made here."""
+    if name not in ENGINES:
+        raise ParameterError(f"index must be one of {', '.join(ENGINES)}, not {name!r}")
+    ENGINES[name](8)  # says so where its library is missing, before there is a collection
+    return name
 
 
 def checked_widths(

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from ._arguments import (
+    checked_index,
     checked_k,
     checked_keys,
     checked_payloads,
@@ -38,7 +39,7 @@ from .errors import (
 )
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
-from .index import Found
+from .index import Found, Kept
 from .learning.labels import Labels, label_matrix
 from .learning.views import Matrix, Views, completed, n_rows, shaped_views
 from .results import Explanation, ForgetReport, Hit, Item, RoundReport
@@ -83,7 +84,7 @@ class Collection:
     def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
         self._store = store
         self._lock = SharedLock()
-        self._matching: dict[Clause, tuple[Numbers, int]] = {}
+        self._matching: dict[Clause, tuple[Kept, int]] = {}
         self._inspected = 0
         with store.reading() as reading:
             config = reading.head.config
@@ -91,7 +92,7 @@ class Collection:
             self._blank = configured_hasher(config["hasher"], hasher)
             self._encoders: dict[str, dict[str, Any]] | None = config.get("encoders")
             layout = Layout(config["n_bits"], config["sketch_bits"])
-            self._snapshot = Snapshot(self._blank, layout, config["seed"])
+            self._snapshot = Snapshot(self._blank, layout, config["seed"], config["index"])
         with self._reading():
             pass  # loads everything
 
@@ -106,6 +107,7 @@ class Collection:
         hasher: Hasher | None = None,
         sketch_bits: int | Mapping[str, int] = 128,
         seed: int = 0,
+        index: str = "exact",
     ) -> Self:
         """Make an empty collection in a new folder.
 
@@ -125,6 +127,9 @@ class Collection:
             Bits of an item's sketch for each modality, a multiple of 8; 0 keeps none.
         seed : int
             Of the sketches' rotation, and of the default hasher.
+        index : {"exact", "ivf"}
+            Whether searches find all of the best items, or look only where most of them are:
+            see `IVFIndex`. `status` tells how much is found.
         """
         if hasher is None:
             hasher = HCFW(64 if n_bits is None else n_bits, random_state=seed)
@@ -140,6 +145,7 @@ class Collection:
             "hasher": hasher_config(hasher),
             "sketch_bits": checked_sketch_bits(sketch_bits, widths),
             "seed": checked_seed(seed),
+            "index": checked_index(index),
             "encoders": None if encoders is None else encoders.identity(),
         }
         return cls(SQLiteStore.create(Path(path), config), hasher)
@@ -519,7 +525,7 @@ class Collection:
             if snapshot.generation < generation:
                 snapshot.follow(reading, loaded)
 
-    def _kept(self, reading: Reading, where: Where) -> Numbers:
+    def _kept(self, reading: Reading, where: Where) -> Kept:
         """The items that keep the conditions, and some that are no longer there.
 
         An item never changes, so each is asked about once, and filters are remembered.
@@ -529,13 +535,16 @@ class Collection:
             reading.inspect(self._inspected)
             self._inspected = end
         clause = reading.compiled(where)
-        numbers, start = self._matching.pop(clause, (_sorted(()), 0))
+        known, start = self._matching.pop(clause, (None, 0))
+        numbers = known or _sorted(())
         if start < end:
-            numbers = np.concatenate([numbers, reading.matching(clause, start)])
+            more = reading.matching(clause, start)
+            numbers = more if known is None else np.concatenate([known.numbers, more])
+        kept = self._snapshot.index.kept(numbers)
         while len(self._matching) >= _REMEMBERED:
             self._matching.pop(next(iter(self._matching)), None)
-        self._matching[clause] = numbers, end
-        return numbers
+        self._matching[clause] = kept, end
+        return kept
 
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
         if not found:

@@ -18,8 +18,8 @@ class Hit:
     ----------
     key : str
     score : float
-        Falls from hit to hit: the cosine between the query's projection and the item's code,
-        plus `detail` times that of the sketches.
+        Falls from hit to hit: the cosine between the query's projection and the item's code;
+        with detail, what that and the sketches come to, as the page on search tells.
     distance : int
         Hamming distance of the codes.
     categories : tuple of str

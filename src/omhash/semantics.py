@@ -109,10 +109,7 @@ def embedded_texts(texts: Sequence[str]) -> NDArray[np.float32]:
     >>> embedded_texts(["a dog in the snow"]).shape
     (1, 256)
     """
-    # Padding a text to the longest of its batch would move the last bits of its mean.
-    model = _wordllama()
-    rows = [model.embed([text])[0] for text in texts]
-    return np.array(rows, dtype=np.float32).reshape(len(rows), model.embedding.shape[1])
+    return cast(NDArray[np.float32], _wordllama().embed(list(texts)))
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from .codes import Codes, unpack
 from .errors import DamagedError
 from .hashers.base import Hasher
-from .index import ExactIndex, Index, Queries
+from .index import ENGINES, Index, Queries
 from .learning.sketches import Sketchers
 from .learning.views import Matrix, n_rows
 from .store import Block, Head, Reading, Store
@@ -33,7 +33,8 @@ class Snapshot:
         Category names of every set of categories.
     """
 
-    def __init__(self, hasher: Hasher, layout: Layout, seed: int) -> None:
+    def __init__(self, hasher: Hasher, layout: Layout, seed: int, engine: str) -> None:
+        self._engine = engine
         self.layout = layout
         self.index: Index = self._empty_index()
         self.categories: dict[str, Codes] = {}
@@ -157,4 +158,4 @@ class Snapshot:
             )
 
     def _empty_index(self) -> Index:
-        return ExactIndex(self.layout.n_bits, self.layout.sketches)
+        return ENGINES[self._engine](self.layout.n_bits, self.layout.sketches)

@@ -2,22 +2,11 @@
 
 import numpy as np
 import pytest
+from recorded import apart, draws_of, result_of, run_of, views_of
 
 from omhash.codes import hamming, unpack
 from omhash.evaluation import HammingRanking, mean_average_precision
 from omhash.hashers.hcfw import HCFW
-
-
-class RecordedDraws:
-    """A source of random numbers that gives the recorded ones, in their order."""
-
-    def __init__(self, draws):
-        self.draws = list(draws)
-
-    def standard_normal(self, shape):
-        draw = self.draws.pop(0)
-        assert draw.shape == shape
-        return draw
 
 
 def authors_map(queries, database, asked, stored):
@@ -39,38 +28,25 @@ def distance_map(queries, database, asked, stored):
     return mean_average_precision(HammingRanking(queries, database), asked, stored)
 
 
-@pytest.fixture(scope="module")
-def items(shared):
-    with np.load(shared / "reference" / "input.npz", allow_pickle=False) as recorded:
-        return dict(recorded)
-
-
 def replayed(shared, items, run):
     """A hasher after each round of a recorded run, with the rows and columns of the round."""
-    with np.load(shared / "reference" / f"{run}.npz", allow_pickle=False) as recorded:
-        record = dict(recorded)
+    record = run_of(shared, run)
     names = items["category_names"].tolist()
     vectors = dict(zip(names, items["vectors"], strict=True))
     hasher = HCFW.published(
         16,
         semantics=lambda new: np.array([vectors[name] for name in new]),
-        random_state=RecordedDraws(
-            draw for key, draw in sorted(record.items()) if key.startswith("draw") and draw.shape[1]
-        ),
+        random_state=draws_of(record, empty=False),
         authors_program=True,
     )
     seen = []
     for number in (1, 2, 3):
-        result = {
-            key.removeprefix(f"round{number}_"): value
-            for key, value in record.items()
-            if key.startswith(f"round{number}_")
-        }
+        result = result_of(record, number)
         result["map"] = record["map_per_round"][number - 1]
         result.setdefault("query_index", record.get("query_index"))
         columns, rows = result["category_index"], result["train_index"]
         result["names"] = [names[column] for column in columns]
-        views = {"image": items["image"][rows], "text": items["text"][rows]}
+        views = views_of(items, rows)
         hasher.partial_fit(
             views, items["labels"][np.ix_(rows, columns)], categories=result["names"]
         )
@@ -80,11 +56,6 @@ def replayed(shared, items, run):
 
 
 RUNS = pytest.mark.parametrize("run", ["hcfw_iid", "hcfw_inc"])
-
-
-def queries_of(items, result):
-    rows = result["query_index"]
-    return {"image": items["image"][rows], "text": items["text"][rows]}
 
 
 def stored_codes(hasher, items, result):
@@ -118,13 +89,13 @@ def test_w_and_u_are_the_recorded_ones(shared, items, run, modality, number):
 
         assert functions.dtype == np.float64
         for found, wanted in ((w.T, result[f"W{number}"]), (u, result[f"U{number}"])):
-            assert np.abs(found - wanted).max() <= 1e-8 * np.abs(wanted).max()
+            assert apart(found, wanted) <= 1e-8
 
 
 @RUNS
 def test_query_codes_are_the_recorded_ones(shared, items, run):
     for hasher, result in replayed(shared, items, run):
-        codes = hasher.encode(queries_of(items, result))
+        codes = hasher.encode(views_of(items, result["query_index"]))
         recorded = np.unpackbits(result["XQuery_B"], axis=1, bitorder="little")
 
         assert np.array_equal(codes, np.packbits(recorded, axis=1))
@@ -135,7 +106,7 @@ def maps(shared, items, run, measured):
     for hasher, result in replayed(shared, items, run):
         database, stored = stored_codes(hasher, items, result)
         asked = items["labels"][np.ix_(result["query_index"], result["category_index"])]
-        queries = hasher.encode(queries_of(items, result))
+        queries = hasher.encode(views_of(items, result["query_index"]))
         found = measured(queries, database, asked, stored)
         yield found, float(result["map"])
 

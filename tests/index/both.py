@@ -87,6 +87,11 @@ class Both:
         queries = Queries.of(projections, rank=rank, sketches=given, present=has, detail=detail)
         kept = None if keep is None else np.array(sorted(keep), np.int64)
         found = self.index.search(queries, k, keep=kept)
+        if kept is not None:
+            again = self.index.search(queries, k, keep=self.index.kept(kept))
+            assert [own.numbers.tolist() for own in again] == [
+                own.numbers.tolist() for own in found
+            ]
         assert len(found) == n
         for i in range(n):
             own = {m: values[m][i] for m in values if has[m][i]}

@@ -1,5 +1,6 @@
 """Search by the definition of the scores, in plain NumPy and Python."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,7 +34,7 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
     grid = own if rank == "hamming" else whole(projection, 32767)
     grids = {name: whole(values, 127) for name, values in sorted((sketches or {}).items())}
     weights = {
-        name: detail / (len(grids) * length(grid)) if grid.any() else 0.0
+        name: math.sqrt(math.pi / 2) / (len(grids) * length(grid)) if grid.any() else 0.0
         for name, grid in grids.items()
     }
     rows = []
@@ -45,7 +46,12 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
         for name, grid_m in grids.items() if detail else ():
             if name in item.sketches:
                 added += weights[name] * int(grid_m @ item.sketches[name])
-        rows.append((-(score + added), number, int((own != item.code).sum())))
+        if detail and any(weights.values()):
+            missed = (1 - score) / 2
+            score = (1 - missed * missed) + detail * (
+                min(max(added, 0.0), 0.5) ** 2 + max(added - 0.5, 0.0) / 4
+            )
+        rows.append((-score, number, int((own != item.code).sum())))
     rows.sort()
     best = rows[:k]
     return [row[1] for row in best], [-row[0] for row in best], [row[2] for row in best]

@@ -139,6 +139,29 @@ Story.TestCase.settings = settings(max_examples=30, stateful_step_count=25)
 TestStory = Story.TestCase
 
 
+@pytest.mark.parametrize("share", [0.02, 0.6])
+def test_a_filter_looked_up_before_is_right_after_every_change(share):
+    rng = np.random.default_rng(4)
+    both = Both(16, ["image"])
+    both.add(rng, 3000, clusters=60)
+    wanted = np.flatnonzero(rng.random(4000) < share)
+    kept, elsewhere = both.index.kept(wanted), ExactIndex(16, {"image": 16}).kept(wanted)
+    queries = Queries.of(rng.standard_normal((2, 16)))
+    for change in (
+        lambda: None,
+        lambda: both.remove(both.some(rng, 0.5)),
+        lambda: both.add(rng, 900),
+    ):
+        change()
+        plain = both.index.search(queries, 50, keep=wanted)
+        for keep in (kept, elsewhere):
+            for found, expected in zip(
+                both.index.search(queries, 50, keep=keep), plain, strict=True
+            ):
+                assert found.numbers.tolist() == expected.numbers.tolist()
+                assert found.scores.tolist() == expected.scores.tolist()
+
+
 def test_queries_together_and_in_several_threads_find_what_each_finds_alone():
     rng = np.random.default_rng(3)
     both = Both(64, ["image"])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import unpack
-from ..errors import NotFittedError
+from ..codes import Codes, unpack
+from ..errors import NotFittedError, UnsupportedError
 from ..hashers.base import Hasher, State
 
 _NEAR = 1e-3
@@ -64,12 +64,27 @@ def require_codes(codes: Any, n_items: int, hasher: Hasher, promise: str) -> Non
     require(unpack(codes).shape == (n_items, hasher.n_bits), f"{promise}: not packed by rows")
 
 
+def category_codes(hasher: Hasher) -> Codes | None:
+    """The codes of categories, or None of a method in which categories have none."""
+    try:
+        return hasher.category_codes_
+    except UnsupportedError:
+        return None
+
+
 def state_of(hasher: Hasher) -> State | None:
     """The state, or None where nothing was learned."""
     try:
         return hasher.get_state()
     except NotFittedError:
         return None
+
+
+def require_category_codes(hasher: Hasher, n_categories: int) -> None:
+    """Packed codes of as many categories, where categories have any."""
+    codes = category_codes(hasher)
+    if codes is not None:
+        require_codes(codes, n_categories, hasher, "category_codes_")
 
 
 @contextmanager

@@ -2,20 +2,26 @@
 
 from . import emoji, synthetic
 from .base import LabelledData, Round, Stream
-from .loading import load
+from .items import Items, Part
+from .jsonlines import jsonlines_parts
+from .loading import load, parts
 from .npz import write_npz
 from .streams import SCENARIOS, iid, non_overlap, overlap
 
 __all__ = [
     "SCENARIOS",
+    "Items",
     "LabelledData",
+    "Part",
     "Round",
     "Stream",
     "emoji",
     "iid",
+    "jsonlines_parts",
     "load",
     "non_overlap",
     "overlap",
+    "parts",
     "synthetic",
     "write_npz",
 ]

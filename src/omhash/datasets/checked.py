@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ..errors import DataFileError
 from .base import LabelledData, View
+from .items import Items
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def labelled_data(
     if not views:
         raise DataFileError(f"{path}: holds no view; a view is a 2-D array with one row an item")
     indicator = matrix(path, "labels", labels)
-    names = _names(path, categories, indicator.shape[1])
+    names = category_names(path, categories, indicator.shape[1])
     checked = {modality: matrix(path, modality, view) for modality, view in views.items()}
     for modality, view in checked.items():
         if view.shape[0] != indicator.shape[0]:
@@ -77,11 +78,35 @@ def labelled_data(
             )
         if vectors.dtype.kind != "f":
             vectors = vectors.astype(np.float32)
-    return LabelledData(name, checked, _zeros_and_ones(path, indicator), names, vectors)
+    return LabelledData(name, checked, zeros_and_ones(path, indicator), names, vectors)
 
 
-def matrix(path: Path, name: str, array: Any) -> View:
-    """Check that an array is a matrix of plain numbers, and make its bytes the machine's own."""
+def checked_items(
+    path: Path,
+    *,
+    start: int,
+    views: Mapping[str, Any],
+    labels: Any,
+    categories: Sequence[str],
+    keys: Sequence[str],
+    payloads: Sequence[Mapping[str, Any]] | None = None,
+) -> Items:
+    """Check what a file held of the items from row `start` on."""
+    n = len(keys)
+    return Items(
+        {modality: matrix(path, modality, view, start) for modality, view in views.items()},
+        zeros_and_ones(path, labels, start),
+        category_names(path, categories, labels.shape[1]),
+        keys,
+        [{}] * n if payloads is None else payloads,
+    )
+
+
+def matrix(path: Path, name: str, array: Any, start: int = 0) -> View:
+    """Check that an array is a matrix of plain numbers, and make its bytes the machine's own.
+
+    `start` is the row of the file that the array begins with.
+    """
     if not sparse.issparse(array) and not isinstance(array, np.ndarray):
         raise DataFileError(f"{path}: {name!r} is not an array; store a 2-D array of numbers")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -100,12 +125,12 @@ def matrix(path: Path, name: str, array: Any) -> View:
         compressed = array if array.format in ("csr", "csc") else array.tocsr()
         compressed.check_format(full_check=True)
         rows = sparse.csr_array(compressed.astype(native, copy=False))
-        _refuse_repeats(path, name, rows)
+        _refuse_repeats(path, name, rows, start)
         return rows
     return np.ascontiguousarray(array, dtype=native)
 
 
-def _refuse_repeats(path: Path, name: str, rows: sparse.csr_array) -> None:
+def _refuse_repeats(path: Path, name: str, rows: sparse.csr_array, start: int) -> None:
     rows.sort_indices()
     repeated = np.diff(rows.indices) == 0
     ends = rows.indptr[1:-1]
@@ -113,24 +138,26 @@ def _refuse_repeats(path: Path, name: str, rows: sparse.csr_array) -> None:
     if repeated.any():
         row = int(np.searchsorted(rows.indptr, np.argmax(repeated), side="right")) - 1
         raise DataFileError(
-            f"{path}: {name!r}, row {row} (counted from 0): a column number is there twice; "
-            "give each column one value"
+            f"{path}: {name!r}, row {start + row} (counted from 0): a column number is there "
+            "twice; give each column one value"
         )
 
 
-def _zeros_and_ones(path: Path, labels: View) -> NDArray[np.uint8]:
+def zeros_and_ones(path: Path, labels: View, start: int = 0) -> NDArray[np.uint8]:
+    """Labels, once they are known to be nothing else than 0 and 1."""
     values = _dense(labels)
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         row = int(np.argmax(wrong.any(axis=1)))
         raise DataFileError(
-            f"{path}: 'labels', row {row} (counted from 0): holds a value other than 0 and 1; "
-            "a column is a category, and 1 says that the item has it"
+            f"{path}: 'labels', row {start + row} (counted from 0): holds a value other than 0 "
+            "and 1; a column is a category, and 1 says that the item has it"
         )
     return values.astype(np.uint8)
 
 
-def _names(path: Path, categories: Sequence[str], count: int) -> tuple[str, ...]:
+def category_names(path: Path, categories: Sequence[str], count: int) -> tuple[str, ...]:
+    """The names of `count` columns of labels, none of them empty or there twice."""
     names = tuple(str(name) for name in categories)
     if len(names) != count:
         raise DataFileError(

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataFileError
 from .base import LabelledData
-from .checked import labelled_data, reading
-from .rows import DenseRows, LabelRows, SparseRows
+from .checked import reading
+from .items import Items, Part, digest
+from .rows import DenseRows, ItemRows, SparseRows
 
 
 def load_jsonlines(path: str | os.PathLike[str]) -> LabelledData:
@@ -25,26 +30,63 @@ def load_jsonlines(path: str | os.PathLike[str]) -> LabelledData:
         The file is missing, corrupt or of another form; the message names the line.
     """
     path = Path(path)
-    views: dict[str, DenseRows | SparseRows] = {}
-    labels = LabelRows()
+    rows = ItemRows(path, stored=False)
     with reading(path), path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.isspace():
-                continue
-            where = f"{path}, line {number}"
-            item = _item(line, where)
-            for modality, values in item["views"].items():
-                if values is not None:
-                    _add(views, modality, len(labels), values, where)
-            labels.add(item["categories"], where)
-        indicator, categories = labels.labels()
-        return labelled_data(
-            path,
-            name=path.stem,
-            views={modality: rows.view(len(labels)) for modality, rows in sorted(views.items())},
-            labels=indicator,
-            categories=categories,
-        )
+        for number, line in _numbered(lines):
+            _add_item(rows, line, f"{path}, line {number}")
+        return rows.sorted().labelled_data()
+
+
+def jsonlines_parts(
+    path: Path, size: int, widths: Mapping[str, int], lines: BinaryIO | None = None
+) -> Iterator[Part]:
+    """A file of JSON lines, or `lines` that have no file, in parts of `size` items.
+
+    A line is looked at when its part is read, so that parts are passed over quickly.
+    """
+    start, passed = 0, 0
+    with reading(path), nullcontext(lines) if lines else path.open("rb") as opened:
+        total = None if lines else path.stat().st_size
+        numbered = _numbered(opened)
+        while part := list(islice(numbered, size)):
+            passed += sum(len(line) for _, line in part)
+            yield Part(
+                start,
+                start + len(part),
+                digest([path.stem, start, *(line for _, line in part)]),
+                partial(_read, path, start, part, widths),
+                passed / total if total else None,
+            )
+            start += len(part)
+
+
+def _read(
+    path: Path, start: int, part: Iterable[tuple[int, bytes]], widths: Mapping[str, int]
+) -> Items:
+    rows = ItemRows(path, start, stored=True)
+    with reading(path):
+        for number, line in part:
+            _add_item(rows, line, f"{path}, line {number}")
+        return rows.sorted().items(widths)
+
+
+def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, counted from 1."""
+    return ((number, line) for number, line in enumerate(lines, 1) if not line.isspace())
+
+
+def _add_item(rows: ItemRows, line: bytes, where: str) -> None:
+    item = _item(line, where)
+    for modality, values in item["views"].items():
+        if values is not None:
+            _add(rows.views, modality, len(rows), values, where)
+    if rows.stored:
+        payload = item.get("payload")
+        if payload is not None and not isinstance(payload, dict):
+            raise DataFileError(f"{where}: 'payload' must be an object of fields")
+        rows.payloads.append(payload or {})
+        rows.add_key(item.get("key"), where)
+    rows.add_labels(item.get("categories"), where)
 
 
 def _item(line: bytes, where: str) -> dict[str, Any]:
@@ -54,11 +96,7 @@ def _item(line: bytes, where: str) -> dict[str, Any]:
         raise DataFileError(
             f"{where}: is not JSON ({error}); write one whole object a line, in UTF-8"
         ) from error
-    if (
-        not isinstance(item, dict)
-        or not isinstance(item.get("views"), dict)
-        or "categories" not in item
-    ):
+    if not isinstance(item, dict) or not isinstance(item.get("views"), dict):
         raise DataFileError(
             f'{where}: must be {{"views": {{modality: values}}, "categories": [names]}}'
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class MatlabFile(ABC):
         """
         for name in names:
             self._require(name)
-            found = self._n_rows(name)
+            found = self.n_rows(name)
             if count is None:
                 count = found
             if found != count:
@@ -59,12 +59,17 @@ class MatlabFile(ABC):
         """A variable as a view: CSR, in uint8 or float32, if few of its values are not 0."""
         return _compact(self.array(name))
 
+    def slices(self, name: str) -> Callable[[int, int], View]:
+        """A function that gives the rows of a view from one up to another."""
+        whole = self.view(name)
+        return lambda start, stop: whole[start:stop]
+
     @abstractmethod
     def texts(self, name: str) -> list[str]:
         """A variable that is a cell array of texts, or a character matrix with a text a row."""
 
     @abstractmethod
-    def _n_rows(self, name: str) -> int:
+    def n_rows(self, name: str) -> int:
         """The rows that a variable says it has."""
 
     @abstractmethod
@@ -118,7 +123,7 @@ class _Version5(MatlabFile):
             return [str(text).rstrip() for text in found.ravel()]
         return ["".join(cell.ravel()) for cell in found.ravel()]
 
-    def _n_rows(self, name: str) -> int:
+    def n_rows(self, name: str) -> int:
         return self._variables[name].shape[0] if self._variables[name].shape else 0
 
     def _read(self, name: str) -> Any:
@@ -153,6 +158,13 @@ class _Version73(MatlabFile):
         rows = sparse.vstack([sparse.csr_array(block) for block in _blocks(stored)], format="csr")
         return _compact(matrix(self.path, name, rows))
 
+    def slices(self, name: str) -> Callable[[int, int], View]:
+        stored = self._file[name]
+        if isinstance(stored, h5py.Group):  # a sparse matrix, stored by columns
+            return super().slices(name)
+        self._require_numbers(name, stored)
+        return lambda start, stop: _compact(matrix(self.path, name, stored[:, start:stop].T))
+
     def texts(self, name: str) -> list[str]:
         self._require(name)
         stored = self._file[name]
@@ -168,7 +180,7 @@ class _Version73(MatlabFile):
             raise self._not_texts(name)
         return [row.tobytes().decode("utf-16-le") for row in stored[()].T.astype("<u2")]
 
-    def _n_rows(self, name: str) -> int:
+    def n_rows(self, name: str) -> int:
         stored = self._file[name]
         if isinstance(stored, h5py.Group):
             return int(stored.attrs.get("MATLAB_sparse", 0))

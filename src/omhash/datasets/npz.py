@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ from scipy import sparse
 
 from ..errors import DataFileError, ParameterError
 from .base import LabelledData
-from .checked import labelled_data, reading
+from .checked import checked_items, labelled_data, reading
+from .items import Part, key_of, part_of
+from .npz_rows import StoredArray, StoredRows, check_csr
 
-RESERVED = ("labels", "category_names", "category_vectors", "name")
+RESERVED = ("labels", "category_names", "category_vectors", "name", "key")
 """Arrays of an archive or MATLAB file that are not views."""
 VOCABULARY = "_vocabulary"
 """How the names of arrays end that say what a view's columns are; they are left alone."""
@@ -100,29 +104,88 @@ def write_npz(data: LabelledData, path: str | os.PathLike[str]) -> None:
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
-def _views(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    views: dict[str, Any] = {}
-    parts_used = set(RESERVED)
-    for key in arrays:
-        if not key.endswith("_indptr"):
-            continue
-        modality = key.removesuffix("_indptr")
-        parts = {part: f"{modality}_{part}" for part in _CSR_PARTS}
-        for part in parts.values():
-            if part not in arrays:
-                raise DataFileError(
-                    f"{path}: view {modality!r} is stored as CSR and has no array {part!r}; "
-                    f"store all of {', '.join(parts.values())}"
-                )
-        values, indices, indptr, shape = (arrays[part] for part in parts.values())
-        if shape.shape != (2,) or any(a.dtype.kind not in "iu" for a in (indices, indptr, shape)):
+def npz_parts(path: Path, size: int, _: Mapping[str, int]) -> Iterator[Part]:
+    """A NumPy archive in parts of `size` items.
+
+    Every array is read from its first row to its last, compressed or not, so that only a part
+    stands in memory; arrays in the order of columns are held as a whole. Before that, the
+    archive is read once to see that it is whole.
+    """
+    with reading(path), zipfile.ZipFile(path) as archive:
+        damaged = archive.testzip()
+        if damaged is not None:
+            raise DataFileError(f"{path}: {damaged!r} is corrupt: fetch or write the file again")
+        arrays = {
+            name.removesuffix(".npy"): StoredArray(archive, name)
+            for name in archive.namelist()
+            if name.endswith(".npy") and not name.endswith(f"{VOCABULARY}.npy")
+        }
+        dense, compressed = _layout(path, {name: array.shape for name, array in arrays.items()})
+        views: dict[str, StoredArray | StoredRows] = {name: arrays[name] for name in dense}
+        for modality, parts in compressed.items():
+            views[modality] = StoredRows(path, modality, [arrays[part] for part in parts])
+        counts = {name: view.shape[0] for name, view in views.items()}
+        counts |= {name: arrays[name].shape[0] for name in ("labels", "key") if name in arrays}
+        n_items = next(iter(counts.values()), 0)
+        if not views or set(counts.values()) != {n_items}:
+            told = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
             raise DataFileError(
-                f"{path}: view {modality!r}: {', '.join(list(parts.values())[1:])} must be "
-                "integers, the last one two of them"
+                f"{path}: views, labels and keys need one row an item, and there must be a view: "
+                f"{told or 'there is nothing'}"
             )
+        categories = _texts(path, "category_names", arrays) if "labels" in arrays else []
+        for start in range(0, n_items, size):
+            n = min(size, n_items - start)
+            given = arrays["key"].rows(n).tolist() if "key" in arrays else [None] * n
+            items = checked_items(
+                path,
+                start=start,
+                views={name: view.rows(n) for name, view in views.items()},
+                labels=arrays["labels"].rows(n) if categories else np.zeros((n, 0), np.uint8),
+                categories=categories,
+                keys=[
+                    key_of(key, path.stem, row, f"{path}, row {row}")
+                    for row, key in enumerate(given, start)
+                ],
+            )
+            yield part_of(start, items, n_items)
+
+
+def _texts(path: Path, name: str, arrays: Mapping[str, StoredArray]) -> list[str]:
+    array = arrays.get(name)
+    if array is None:
+        raise DataFileError(f"{path}: has no array {name!r}; add it to the archive")
+    if array.dtype.kind != "U" or len(array.shape) != 1:
+        raise DataFileError(f"{path}: {name!r} must be a 1-D array of text")
+    return [str(text) for text in array.rows(array.shape[0])]
+
+
+def _views(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    dense, compressed = _layout(path, {name: array.shape for name, array in arrays.items()})
+    views: dict[str, Any] = {}
+    for modality, parts in compressed.items():
+        values, indices, indptr, shape = (arrays[part] for part in parts)
+        check_csr(path, modality, [array.dtype for array in (indices, indptr, shape)], shape.shape)
         views[modality] = sparse.csr_array(
             (values, indices, indptr), shape=(int(shape[0]), int(shape[1]))
         )
-        parts_used.update(parts.values())
-    dense = {name: array for name, array in arrays.items() if array.ndim == 2}
-    return views | {name: array for name, array in dense.items() if name not in parts_used}
+    return views | {name: arrays[name] for name in dense}
+
+
+def _layout(
+    path: Path, shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """The arrays that are dense views, and the four parts of each sparse one."""
+    compressed: dict[str, list[str]] = {}
+    for name in shapes:
+        if name.endswith("_indptr"):
+            modality = name.removesuffix("_indptr")
+            compressed[modality] = [f"{modality}_{part}" for part in _CSR_PARTS]
+            for part in compressed[modality]:
+                if part not in shapes:
+                    raise DataFileError(
+                        f"{path}: view {modality!r} is stored as CSR and has no array {part!r}; "
+                        f"store all of {', '.join(compressed[modality])}"
+                    )
+    used = {*RESERVED, *chain.from_iterable(compressed.values())}
+    return [name for name in shapes if len(shapes[name]) == 2 and name not in used], compressed

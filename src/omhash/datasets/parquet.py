@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ from numpy.typing import NDArray
 
 from ..errors import DataFileError
 from .base import LabelledData, Rows
-from .checked import labelled_data, reading
-from .rows import DenseRows, LabelRows, SparseRows
+from .checked import reading
+from .items import Part, part_of
+from .rows import DenseRows, ItemRows, SparseRows
 
 BATCH_ROWS = 1024
+_RESERVED = ("key", "categories")
 
 
 def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
@@ -28,42 +32,93 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
         The file is missing, corrupt or of another form; the message names the column.
     """
     path = Path(path)
-    with (
-        reading(path),
-        # Buffering ahead would hold the file in memory beside the views.
-        pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file,
-    ):
-        views: dict[str, DenseRows | SparseRows] = {
-            field.name: SparseRows() if pa.types.is_struct(field.type) else DenseRows()
-            for field in file.schema_arrow
-            if is_view(field.type)
-        }
+    with reading(path), _opened(path) as file:
+        rows = _rows(file, path, stored=False)
         if "categories" not in file.schema_arrow.names:
             raise DataFileError(f"{path}: has no column 'categories'; add one of lists of text")
-        labels = LabelRows()
-        for batch in file.iter_batches(BATCH_ROWS, columns=[*views, "categories"]):
-            start = len(labels)
-            for modality, rows in views.items():
-                column = batch.column(modality)
-                present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)) + start
-                where = f"{path}: column {modality!r}, rows {start} to {start + len(column) - 1}"
-                if len(present):
-                    add_rows(rows, present, column.drop_null(), where)
-            for row, names in enumerate(batch.column("categories").to_pylist(), start):
-                labels.add(names, f"{path}, row {row} (counted from 0)")
-        for modality, rows in views.items():
-            if len(labels) and not rows:
+        for batch in file.iter_batches(BATCH_ROWS, columns=[*rows.views, "categories"]):
+            _add_batch(rows, batch)
+        for modality, found in rows.views.items():
+            if len(rows) and not found:
                 raise DataFileError(
                     f"{path}: column {modality!r} has only nulls; leave it out or fill it"
                 )
-        indicator, categories = labels.labels()
-        return labelled_data(
-            path,
-            name=path.stem,
-            views={modality: rows.view(len(labels)) for modality, rows in views.items() if rows},
-            labels=indicator,
-            categories=categories,
-        )
+        return rows.labelled_data()
+
+
+def parquet_parts(path: Path, size: int, widths: Mapping[str, int]) -> Iterator[Part]:
+    """A Parquet file in parts of `size` items; a group of its rows is held beside them."""
+    with reading(path), _opened(path) as file:
+        total = file.metadata.num_rows
+        rows = _rows(file, path, stored=True)
+        columns = [field.name for field in file.schema_arrow if _is_used(field)]
+        for batch in file.iter_batches(min(size, BATCH_ROWS), columns=columns):
+            at = 0
+            while at < len(batch):
+                piece = batch.slice(at, size - len(rows))
+                _add_batch(rows, piece)
+                at += len(piece)
+                if len(rows) == size:
+                    yield part_of(rows.start, rows.items(widths), total)
+                    rows = _rows(file, path, rows.start + size, stored=True)
+        if len(rows):
+            yield part_of(rows.start, rows.items(widths), total)
+
+
+def _opened(path: Path) -> Any:
+    # Buffering ahead would hold the file in memory beside the views.
+    return pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+
+
+def _rows(file: Any, path: Path, start: int = 0, *, stored: bool) -> ItemRows:
+    rows = ItemRows(path, start, stored=stored)
+    for field in file.schema_arrow:
+        if is_view(field.type) and field.name not in _RESERVED:
+            sparse = pa.types.is_struct(field.type)
+            rows.views[field.name] = SparseRows() if sparse else DenseRows()
+    return rows
+
+
+def _add_batch(rows: ItemRows, batch: Any) -> None:
+    start = len(rows)
+    first = rows.start + start
+    for modality, found in rows.views.items():
+        column = batch.column(modality)
+        present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)) + start
+        where = f"{rows.path}: column {modality!r}, rows {first} to {first + len(column) - 1}"
+        if len(present):
+            add_rows(found, present, column.drop_null(), where)
+    if rows.stored:
+        _add_fields(rows, batch, first)
+    names = batch.schema.names
+    labels = batch.column("categories").to_pylist() if "categories" in names else repeat(None)
+    for row, given in zip(range(first, first + len(batch)), labels, strict=False):
+        rows.add_labels(given, f"{rows.path}, row {row} (counted from 0)")
+
+
+def _add_fields(rows: ItemRows, batch: Any, first: int) -> None:
+    fields = [field.name for field in batch.schema if _is_plain(field)]
+    for row, values in enumerate(batch.select(fields).to_pylist(), first):
+        rows.add_key(values.pop("key", None), f"{rows.path}, row {row} (counted from 0)")
+        rows.payloads.append({name: value for name, value in values.items() if value is not None})
+
+
+def _is_used(field: Any) -> bool:
+    """Whether items that are stored have something of a column."""
+    return field.name in _RESERVED or is_view(field.type) or _is_plain(field)
+
+
+def _is_plain(field: Any) -> bool:
+    """Whether a column holds a text, number or truth value for each item, or the key."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    return bool(
+        field.name == "key"
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+    )
 
 
 def is_view(kind: Any) -> bool:

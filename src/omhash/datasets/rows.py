@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import DataFileError
-from .base import Rows
+from .base import LabelledData, Rows, View
+from .checked import checked_items, labelled_data
+from .items import Items, key_of
 
 
 class DenseRows:
@@ -65,12 +68,21 @@ class SparseRows:
         """Add items in the order of their rows: how many values each has, where, and which."""
         self._batches.append((rows, lengths, indices, values))
 
-    def view(self, n_items: int) -> sparse.csr_array:
-        """The view of all items, as wide as its largest column number asks for."""
+    def widest(self) -> tuple[int, int]:
+        """The largest column number, and the row where it is; -1 where there is no value."""
+        row, column = -1, -1
+        for rows, lengths, indices, _ in self._batches:
+            if indices.max(initial=-1) > column:
+                at = np.searchsorted(np.cumsum(lengths), indices.argmax(), side="right")
+                row, column = int(rows[at]), int(indices.max())
+        return row, column
+
+    def view(self, n_items: int, width: int | None = None) -> sparse.csr_array:
+        """The view of all items, as wide as is said or as its largest column number asks for."""
         rows, lengths, indices, values = (
             np.concatenate(column) for column in zip(*self._batches, strict=True)
         )
-        width = int(indices.max(initial=-1)) + 1
+        width = int(indices.max(initial=-1)) + 1 if width is None else width
         missing = np.ones(n_items, dtype=bool)
         missing[rows] = False
         counts = np.ones(n_items, dtype=np.int64)
@@ -111,6 +123,77 @@ class LabelRows:
         rows = np.repeat(np.arange(len(self._items)), [len(item) for item in self._items])
         matrix[rows, column[_flat(self._items)]] = 1
         return matrix, tuple(names)
+
+
+class ItemRows:
+    """What a file of rows holds, put together batch by batch.
+
+    Parameters
+    ----------
+    start : int
+        The row of the file that is the first here.
+    stored : bool
+        Whether the items are to be stored: then they have keys and payloads, and need no
+        categories.
+    """
+
+    def __init__(self, path: Path, start: int = 0, *, stored: bool) -> None:
+        self.path = path
+        self.start = start
+        self.stored = stored
+        self.views: dict[str, DenseRows | SparseRows] = {}
+        self.keys: list[str] = []
+        self.payloads: list[dict[str, Any]] = []
+        self._labels = LabelRows()
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def add_labels(self, names: Any, where: str) -> None:
+        """Add one item's category names."""
+        self._labels.add([] if names is None and self.stored else names, where)
+
+    def add_key(self, given: Any, where: str) -> None:
+        """Add one item's key, or what stands for it."""
+        self.keys.append(key_of(given, self.path.stem, self.start + len(self.keys), where))
+
+    def sorted(self) -> Self:
+        """These rows, with the views in alphabetical order."""
+        self.views = dict(sorted(self.views.items()))
+        return self
+
+    def labelled_data(self) -> LabelledData:
+        """All of the file."""
+        labels, categories = self._labels.labels()
+        views = {name: rows.view(len(self)) for name, rows in self.views.items() if rows}
+        return labelled_data(
+            self.path, name=self.path.stem, views=views, labels=labels, categories=categories
+        )
+
+    def items(self, widths: Mapping[str, int]) -> Items:
+        """The items; a sparse view is as wide as `widths` says, where it says so."""
+        labels, categories = self._labels.labels()
+        views: dict[str, View] = {}
+        for name, rows in self.views.items():
+            if isinstance(rows, DenseRows) and rows:
+                views[name] = rows.view(len(self))
+            elif isinstance(rows, SparseRows) and rows:
+                row, column = rows.widest()
+                if column >= widths.get(name, column + 1):
+                    raise DataFileError(
+                        f"{self.path}, item {self.start + row} (counted from 0): view {name!r} has "
+                        f"a value in column {column}, and is {widths[name]} wide"
+                    )
+                views[name] = rows.view(len(self), widths.get(name))
+        return checked_items(
+            self.path,
+            start=self.start,
+            views=views,
+            labels=labels,
+            categories=categories,
+            keys=self.keys,
+            payloads=self.payloads,
+        )
 
 
 def _flat(items: Iterable[list[int]]) -> NDArray[np.intp]:

@@ -67,9 +67,9 @@ class _Named(Encoder):
         return np.stack(rows) if rows else np.empty((0, self.width), dtype=np.float32)
 
     def _vector(self, item: Any) -> NDArray[np.float32]:
-        torch = _imported("torch")
-        with torch.inference_mode():
-            answer = self._loaded[1](item)
+        _, vector = self._loaded
+        with _imported("torch").inference_mode():
+            answer = vector(item)
         return np.asarray(answer, dtype=np.float32).reshape(-1)
 
 
@@ -140,11 +140,10 @@ class TimmPictures(_NamedPictures):
 
     def _load(self, module: Any) -> tuple[Any, Callable[[Any], Any]]:
         model = module.create_model(
-            self.model,
-            pretrained=self.weights is None,
-            checkpoint_path=self.weights or "",
-            num_classes=0,
+            self.model, pretrained=self.weights is None, checkpoint_path=self.weights or ""
         ).eval()
+        # Not before: files of weights have a classifier as well.
+        model.reset_classifier(0)
         config = module.data.resolve_model_data_config(model)
         transform = module.data.create_transform(**config, is_training=False)
         return model, lambda picture: model(transform(picture)[None])[0]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
 
 Words: TypeAlias = NDArray[np.uint32]
@@ -28,7 +28,7 @@ _ITEM = np.uint64(1)
 _BIT = np.uint32(1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_common(left: Words, right: Words, counts: NDArray[Any]) -> None:
     """Bits set in both a row of `left` and a column of `right`."""
     counts[:] = 0
@@ -38,7 +38,7 @@ def count_common(left: Words, right: Words, counts: NDArray[Any]) -> None:
                 counts[row, column] += popcount(left[row, word] & right[word, column])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_different(left: Words, right: Words, counts: NDArray[Any]) -> None:
     """Bits set in either a row of `left` or a column of `right`, and not in both."""
     counts[:] = 0
@@ -48,7 +48,7 @@ def count_different(left: Words, right: Words, counts: NDArray[Any]) -> None:
                 counts[row, column] += popcount(left[row, word] ^ right[word, column])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_signed(values: NDArray[np.int64], codes: Words, sums: NDArray[np.int64]) -> None:
     """Add a row's values to its sums, each with the sign that a column of `codes` gives it.
 
@@ -75,7 +75,7 @@ def add_signed(values: NDArray[np.int64], codes: Words, sums: NDArray[np.int64])
                 )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def number_levels(keys: NDArray[np.int64], n_bits: int, levels: Numbers) -> None:
     """Number the levels of sorted keys, which hold a level and in their last bits its kind."""
     last_bits = (1 << n_bits) - 1
@@ -87,7 +87,7 @@ def number_levels(keys: NDArray[np.int64], n_bits: int, levels: Numbers) -> None
             levels[row, key & last_bits] = level
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def rank_by_counting(
     levels: Numbers, n_levels: int, kinds: Numbers, sizes: Sizes, ranked: Numbers
 ) -> None:
@@ -104,7 +104,7 @@ def rank_by_counting(
             places[level] += _ITEM
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def precisions_by_counting(
     levels: Numbers,
     n_levels: int,
@@ -140,7 +140,7 @@ def precisions_by_counting(
         values[row] = _mean_precision(found, n_found, reciprocals)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def lead(keys: NDArray[np.int64], gains: Gains, leads: NDArray[Any], n_bits: int) -> None:
     """The leading `n_bits` - 1 bits of a row's keys, and last whether the item is relevant."""
     for row in range(len(keys)):
@@ -154,7 +154,7 @@ def lead(keys: NDArray[np.int64], gains: Gains, leads: NDArray[Any], n_bits: int
             leads[row, item] = key << np.uint64(1) | np.uint64(gains[row, item] > 0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def precisions_of_sorted(leads: NDArray[Any], reciprocals: Floats, values: Floats) -> None:
     """Average precision by sorted `lead`; NaN where the leading bits leave the order open."""
     one = leads.dtype.type(1)
@@ -175,13 +175,13 @@ def precisions_of_sorted(leads: NDArray[Any], reciprocals: Floats, values: Float
         values[row] = _mean_precision(found, n_found, reciprocals)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _item(relevant: np.uint32) -> np.uint64:
     """What an item adds to both counts."""
     return _ITEM | np.uint64(relevant) << _HALF
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_before(counts: NDArray[np.uint64]) -> None:
     """Replace each count by the sum of those before it."""
     total = np.uint64(0)
@@ -191,7 +191,7 @@ def _sum_before(counts: NDArray[np.uint64]) -> None:
         total += count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mean_precision(found: NDArray[np.uint64], n_found: np.int64, reciprocals: Floats) -> float:
     """The mean of relevant items per item over the first counts; 0 if there are none."""
     # Four sums, because an addition waits for the one before it.
@@ -207,7 +207,7 @@ def _mean_precision(found: NDArray[np.uint64], n_found: np.int64, reciprocals: F
     return (a + b + c + d) / n_found if n_found else 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _precision(count: np.uint64, reciprocals: Floats) -> float:
     precision: float = np.int64(count >> _HALF) * reciprocals[count & _RIGHT]
     return precision

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..codes import Codes, pack
-from ..errors import ParameterError, UnsupportedError
-from ..learning.labels import Labels
-from ..learning.views import Views
+from ..errors import LabelError, ParameterError, UnsupportedError, ViewError
+from ..learning.labels import LabelMatrix, Labels, label_matrix
+from ..learning.views import View, Views, filled, n_rows, shaped_views
 
 State: TypeAlias = dict[str, Any]
 """A hasher's state: a flat mapping of names to arrays and plain values."""
@@ -62,12 +62,58 @@ N_BITS = Constraint(
     "a multiple of 8 from 8 to 1024",
     lambda value: _is_whole(value) and 8 <= value <= 1024 and value % 8 == 0,
 )
+COUNT = Constraint("a whole number from 1", lambda value: _is_whole(value) and value >= 1)
+
+
+def _is_kernel(value: Any) -> bool:
+    anchors, bandwidth = (
+        value if isinstance(value, (tuple, list)) and len(value) == 2 else (value, 1.0)
+    )
+    return COUNT.holds(anchors) and POSITIVE.holds(bandwidth)
+
+
+KERNELS = Constraint(
+    "a mapping of modality to number of anchors or (number, bandwidth)",
+    lambda value: isinstance(value, Mapping) and all(map(_is_kernel, value.values())),
+)
 RANDOM_STATE = Constraint(
     "None, an integer from 0, or a NumPy Generator",
     lambda value: (
         value is None or (_is_whole(value) and value >= 0) or hasattr(value, "standard_normal")
     ),
 )
+
+
+def read_round(
+    views: Views,
+    labels: Labels | None,
+    categories: Iterable[str] | None,
+    widths: Mapping[str, int] | None,
+) -> tuple[dict[str, View], LabelMatrix]:
+    """A round's views and labels, once they are known to be usable.
+
+    Parameters
+    ----------
+    widths : mapping of modality to width, or None
+        What was learned so far; None before the first round.
+    """
+    matrices = shaped_views(views, widths)
+    count = n_rows(matrices)
+    if not count:
+        raise ViewError("the round has no items")
+    checked = {name: filled(name, matrix) for name, matrix in matrices.items()}
+    return checked, label_matrix(labels, count, categories=categories)
+
+
+def refuse_unknown(read: LabelMatrix, categories: Iterable[str]) -> None:
+    """Raise `LabelError` where an item has a category that was never learned."""
+    known = set(categories)
+    unknown = [name for name in read.occurring() if name not in known]
+    if unknown:
+        raise LabelError(
+            f"category {unknown[0]!r} was never learned: a category becomes known with the "
+            "first round that has it"
+        )
 
 
 class Hasher(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

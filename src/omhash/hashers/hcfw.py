@@ -17,11 +17,12 @@ from ..errors import (
     ViewError,
 )
 from ..learning.heads import Outputs, fused, in_blocks, outputs, shares
-from ..learning.labels import LabelMatrix, Labels, label_matrix
-from ..learning.views import Matrix, View, Views, filled, n_rows, shaped_views
+from ..learning.labels import Labels, label_matrix
+from ..learning.views import Matrix, Views, n_rows, shaped_views
 from .base import (
     BOOLEAN,
     CALLABLE,
+    KERNELS,
     NOTHING,
     POSITIVE,
     Constraint,
@@ -29,6 +30,8 @@ from .base import (
     State,
     either,
     one_of,
+    read_round,
+    refuse_unknown,
 )
 from .hcfw_learning import first_model, with_categories, with_heads, with_items
 from .hcfw_model import Model
@@ -102,13 +105,7 @@ class HCFW(Hasher):
         "theta": either(POSITIVE, one_of("auto")),
         "delta": either(NOTHING, POSITIVE),
         "semantics": either(NOTHING, CALLABLE),
-        "kernels": either(
-            NOTHING,
-            Constraint(
-                "a mapping of modality to number of anchors or (number, bandwidth)",
-                lambda value: isinstance(value, Mapping) and all(map(_is_kernel, value.values())),
-            ),
-        ),
+        "kernels": either(NOTHING, KERNELS),
         "authors_program": BOOLEAN,
     }
 
@@ -206,7 +203,7 @@ class HCFW(Hasher):
         """Learn one round of the stream; see `Hasher.partial_fit`."""
         self.check_parameters()
         known: Model | None = getattr(self, "_model", None)
-        checked, read = self._read(views, labels, categories, known)
+        checked, read = read_round(views, labels, categories, known.modalities if known else None)
         model = known or first_model(self, checked)
         model = with_categories(self, model, read)
         model = with_items(self, model, checked, read, forget=False)
@@ -223,8 +220,8 @@ class HCFW(Hasher):
         learned.
         """
         known = self._learned
-        checked, read = self._read(views, labels, categories, known)
-        self._refuse_unknown(read)
+        checked, read = read_round(views, labels, categories, known.modalities)
+        refuse_unknown(read, self._learned.categories)
         model = with_items(self, known, checked, read, forget=True)
         self._model = with_heads(self, model)
         return self
@@ -333,7 +330,7 @@ class HCFW(Hasher):
         A tie is bit 0.
         """
         read = label_matrix(labels, categories=categories)
-        self._refuse_unknown(read)
+        refuse_unknown(read, self._learned.categories)
         signs = self._learned.sums_of(read)
         bare = np.diff(read.matrix.indptr) == 0
         if bare.any():
@@ -352,7 +349,7 @@ class HCFW(Hasher):
         """The codes under which items are stored: from their labels, else from their views."""
         matrices = shaped_views(views, self._learned.modalities)
         read = label_matrix(labels, n_rows(matrices), categories=categories)
-        self._refuse_unknown(read)
+        refuse_unknown(read, self._learned.categories)
         codes = pack(self._learned.sums_of(read))
         bare = np.diff(read.matrix.indptr) == 0
         if bare.any():
@@ -386,32 +383,3 @@ class HCFW(Hasher):
         if model is None:
             raise NotFittedError("this hasher has learned nothing yet: call partial_fit first")
         return model
-
-    def _read(
-        self,
-        views: Views,
-        labels: Labels | None,
-        categories: Iterable[str] | None,
-        model: Model | None,
-    ) -> tuple[dict[str, View], LabelMatrix]:
-        matrices = shaped_views(views, model.modalities if model else None)
-        count = n_rows(matrices)
-        if not count:
-            raise ViewError("the round has no items")
-        checked = {name: filled(name, matrix) for name, matrix in matrices.items()}
-        return checked, label_matrix(labels, count, categories=categories)
-
-    def _refuse_unknown(self, read: LabelMatrix) -> None:
-        known = set(self._learned.categories)
-        unknown = [name for name in read.occurring() if name not in known]
-        if unknown:
-            raise LabelError(
-                f"category {unknown[0]!r} was never learned: a category becomes known with the "
-                "first round that has it"
-            )
-
-
-def _is_kernel(value: Any) -> bool:
-    anchors, bandwidth = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
-    whole = isinstance(anchors, (int, np.integer)) and not isinstance(anchors, bool)
-    return whole and POSITIVE.holds(anchors) and POSITIVE.holds(bandwidth)

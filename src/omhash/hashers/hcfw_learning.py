@@ -8,28 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ParameterError, ViewError
+from ..errors import ParameterError
 from ..learning import category_codes as codes_of
 from ..learning.heads import Head
-from ..learning.kernels import RBFKernel
+from ..learning.kernels import drawn_kernels
 from ..learning.labels import LabelMatrix
 from ..learning.moments import Moments
 from ..learning.regularisation import best_theta
 from ..learning.views import View
+from .draws import first_seed, generator
 from .hcfw_model import Floats, Model
 
 if TYPE_CHECKING:
     from .hcfw import HCFW
-
-_SKETCH = 8
-"""Columns of the leverage sketch: its error is then about half of the leverage, which costs no
-accuracy that could be measured, and encoding pays for each column."""
-
-
-def _generator(settings: HCFW, model: Model, *purpose: int) -> Any:
-    if hasattr(settings.random_state, "standard_normal"):
-        return settings.random_state
-    return np.random.default_rng([model.seed, *purpose])
 
 
 def first_model(settings: HCFW, checked: Mapping[str, View]) -> Model:
@@ -38,26 +29,13 @@ def first_model(settings: HCFW, checked: Mapping[str, View]) -> Model:
         {name: int(view.matrix.shape[1]) for name, view in checked.items()},
         settings.n_bits,
         n_targets=settings.n_bits if settings.targets == "codes" else 0,
-        seed=settings.random_state
-        if isinstance(settings.random_state, (int, np.integer))
-        else int(np.random.SeedSequence().generate_state(1)[0]),
+        seed=first_seed(settings.random_state),
     )
-    kernels = {}
-    for place, (name, wanted) in enumerate((settings.kernels or {}).items()):
-        if name not in checked:
-            raise ParameterError(f"kernels names {name!r}, and the views have no such modality")
-        anchors, bandwidth = wanted if isinstance(wanted, tuple) else (wanted, None)
-        view = checked[name]
-        if not view.present.any():
-            raise ViewError(
-                f"no item of the first round has modality {name!r}, whose kernel needs anchors"
-            )
-        kernels[name] = RBFKernel.drawn(
-            view.matrix[np.flatnonzero(view.present)],
-            anchors,
-            _generator(settings, model, 1, place),
-            bandwidth=bandwidth,
-        )
+    kernels = drawn_kernels(
+        settings.kernels or {},
+        checked,
+        lambda place: generator(settings.random_state, model.seed, 1, place),
+    )
     return model.with_kernels(kernels)
 
 
@@ -68,7 +46,7 @@ def with_categories(settings: HCFW, model: Model, read: LabelMatrix) -> Model:
     if not new:
         return model
     names = model.categories + new
-    rng = _generator(settings, model, 0, len(model.categories))
+    rng = generator(settings.random_state, model.seed, 0, len(model.categories))
     vectors = model.vectors
     if settings.category_codes == "semantic":
         fresh = _vectors(settings, new, vectors)
@@ -121,7 +99,7 @@ def with_heads(settings: HCFW, model: Model) -> Model:
     if not model.categories:
         if model.heads:
             return model
-        return model.with_random_heads(_generator(settings, model, 2))
+        return model.with_random_heads(generator(settings.random_state, model.seed, 2))
     heads = {name: _head(settings, moments) for name, moments in model.moments.items()}
     return replace(model, heads=heads, decoder=model.solved_decoder())
 
@@ -130,17 +108,10 @@ def _head(settings: HCFW, moments: Moments) -> Head:
     center = settings.targets == "categories"
     theta = settings.theta
     theta = best_theta(moments, center=center) if theta == "auto" else float(theta)
-    if settings.weights in ("published", "calibrated"):
-        ridge = moments.ridge(theta, center=center, delta=settings.delta or theta)
-        extra = ridge.auxiliary
-    else:
-        ridge = moments.ridge(
-            theta, center=center, sketch=_SKETCH if settings.weights == "precision" else 0
-        )
-        extra = ridge.sketch
-    if not settings.authors_program:
-        return Head.of(ridge, extra, moments.count, np.float32)
     delta = settings.delta or theta
+    if not settings.authors_program:
+        return Head.solved(moments, theta, settings.weights, center=center, delta=delta)
+    ridge = moments.ridge(theta, center=center)
     extra = np.linalg.pinv(moments.mirrored() + delta) @ (theta * ridge.weights)
     return Head.of(ridge, extra, moments.count, np.float64)
 

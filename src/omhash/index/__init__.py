@@ -11,7 +11,11 @@
 """
 
 from ..codes import pack
-from .base import Found, Index, Queries
+from .base import Found, Index, Kept, Queries
 from .exact import ExactIndex
+from .ivf import IVFIndex
 
-__all__ = ["ExactIndex", "Found", "Index", "Queries", "pack"]
+ENGINES: dict[str, type[Index]] = {"exact": ExactIndex, "ivf": IVFIndex}
+"""Kinds of index by the names that a collection knows them by."""
+
+__all__ = ["ENGINES", "ExactIndex", "Found", "IVFIndex", "Index", "Kept", "Queries", "pack"]

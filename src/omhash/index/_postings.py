@@ -1,8 +1,9 @@
 """Compiled kernels that write the table: codes, the items of each code, removals.
 
-The items of a code are a run of slots in one pool, in order of arrival. A run that is full
-moves to the pool's end with half as much room again; a removed item stays in its run as the
-complement of its slot (a negative number) until half of the run is such.
+The items of a code are a run in one pool, in order of arrival, each with its sketches, so that
+what is searched together lies together. A run that is full moves to the pool's end with half as
+much room again; a removed item stays in its run as the complement of its slot (a negative
+number) until half of the run is such.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..compiled import kernel
 
 Words = NDArray[np.uint64]
 Rows = NDArray[np.int32]
@@ -38,7 +40,40 @@ class Runs(NamedTuple):
     live: Rows
 
 
-@njit(nogil=True, cache=True)
+class Slots(NamedTuple):
+    """The items, one slot each in order of arrival.
+
+    Attributes
+    ----------
+    numbers : array of int64
+    rows : array of int32
+        Rows of the items' codes; -1 for a removed item.
+    places : array of int32
+        Where in the pool the items are.
+    """
+
+    numbers: NDArray[np.int64]
+    rows: Rows
+    places: Rows
+
+
+class Pool(NamedTuple):
+    """The items, those of a code side by side; what is in no run means nothing.
+
+    Attributes
+    ----------
+    slots : array of int32
+    sketches : array of uint64, shape (n, words of all modalities)
+    present : array of bool, shape (n, modalities)
+        Which modalities the items have.
+    """
+
+    slots: Rows
+    sketches: Words
+    present: NDArray[np.bool_]
+
+
+@kernel
 def _home(words: Any, last: Any) -> Any:
     """The place at which the search for a code begins in a hash table of last + 1 places."""
     mixed = _MIX
@@ -48,7 +83,7 @@ def _home(words: Any, last: Any) -> Any:
     return np.int64(mixed & np.uint64(last))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def intern(items: Words, words: Words, runs: Runs, places: Rows, n_codes: int, rows: Rows) -> int:
     """Find each item's code in the table or append it; the number of codes then.
 
@@ -85,7 +120,7 @@ def intern(items: Words, words: Words, runs: Runs, places: Rows, n_codes: int, r
     return n_codes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hashed(words: Words, n_codes: int, places: Rows) -> None:
     """Fill an empty hash table with the rows of all codes."""
     last = len(places) - 1
@@ -96,16 +131,16 @@ def hashed(words: Words, n_codes: int, places: Rows) -> None:
         places[place] = row
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def append(
-    rows: Rows, first: int, done: int, runs: Runs, pool: Rows, end: int
+    new: Pool, done: int, slots: Slots, runs: Runs, pool: Pool, end: int
 ) -> tuple[int, int, int]:
     """Append items to the runs of their codes, until the pool has no room.
 
     Parameters
     ----------
-    rows : array of int32
-        Code rows of slots `first`, first + 1, ...
+    new : Pool
+        The items, in order; their slots know their rows already.
     done : int
         How many of them were appended before.
     end : int
@@ -119,56 +154,49 @@ def append(
         How many codes had no item before.
     """
     filled = 0
-    for item in range(done, len(rows)):
-        row = rows[item]
+    for item in range(done, len(new.slots)):
+        row = slots.rows[new.slots[item]]
         length = runs.length[row]
         if length == runs.room[row]:
             room = length + length // 2 + 1
-            if end + room > len(pool):
+            if end + room > len(pool.slots):
                 return item, end, filled
             start = runs.start[row]
             for i in range(length):
-                pool[end + i] = pool[start + i]
+                _move(pool, start + i, pool, end + i, slots.places)
             runs.start[row] = end
             runs.room[row] = room
             end += room
-        pool[runs.start[row] + length] = first + item
+        _move(new, item, pool, runs.start[row] + length, slots.places)
         runs.length[row] += 1
         filled += runs.live[row] == 0
         runs.live[row] += 1
-    return len(rows), end, filled
+    return len(new.slots), end, filled
 
 
-@njit(nogil=True, cache=True)
-def bury(slots: NDArray[np.int64], rows: Rows, runs: Runs, pool: Rows) -> int:
+@kernel
+def bury(dead: NDArray[np.int64], slots: Slots, runs: Runs, pool: Pool) -> int:
     """Remove the items in some slots; how many codes have none left by that."""
     emptied = 0
-    for slot in slots:
-        row = rows[slot]
-        rows[slot] = EMPTY
-        start, length = runs.start[row], runs.length[row]
-        low, high = start, start + length
-        while low < high:
-            middle = (low + high) // 2
-            entry = pool[middle]
-            if (entry if entry >= 0 else ~entry) < slot:
-                low = middle + 1
-            else:
-                high = middle
-        pool[low] = ~slot
+    for slot in dead:
+        row = slots.rows[slot]
+        slots.rows[slot] = EMPTY
+        pool.slots[slots.places[slot]] = ~slot
         runs.live[row] -= 1
         emptied += runs.live[row] == 0
+        start, length = runs.start[row], runs.length[row]
         if 2 * runs.live[row] < length:
-            runs.length[row] = _squeezed(pool, start, length, pool, start)
+            runs.length[row] = _squeezed(pool, start, length, pool, start, slots.places)
     return emptied
 
 
-@njit(nogil=True, cache=True)
-def repack(runs: Runs, n_codes: int, pool: Rows, packed: Rows) -> int:
+@kernel
+def repack(slots: Slots, runs: Runs, n_codes: int, pool: Pool, packed: Pool) -> int:
     """Copy all runs to another pool without what is dead; how much of it is used then."""
     end = 0
     for row in range(n_codes):
-        length = _squeezed(pool, runs.start[row], runs.length[row], packed, end)
+        start, length = runs.start[row], runs.length[row]
+        length = _squeezed(pool, start, length, packed, end, slots.places)
         runs.start[row] = end
         runs.length[row] = length
         runs.room[row] = length + length // 4
@@ -176,29 +204,39 @@ def repack(runs: Runs, n_codes: int, pool: Rows, packed: Rows) -> int:
     return end
 
 
-@njit(nogil=True, cache=True)
-def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any) -> Any:
+@kernel
+def _squeezed(pool: Any, start: Any, length: Any, target: Any, at: Any, places: Any) -> Any:
     """Copy a run's live items to a place that is not behind it; their number."""
     count = 0
     for i in range(start, start + length):
-        if pool[i] >= 0:
-            target[at + count] = pool[i]
+        if pool.slots[i] >= 0:
+            _move(pool, i, target, at + count, places)
             count += 1
     return count
 
 
-@njit(nogil=True, cache=True)
-def find(
-    numbers: NDArray[np.int64], rows: Rows, wanted: NDArray[np.int64], slots: Rows, found: Rows
-) -> int:
-    """Fill the slots of those wanted numbers that are there, and their rows; how many.
+@kernel
+def _move(source: Any, at: Any, target: Any, to: Any, places: Any) -> None:
+    """Copy what is in one place of a pool to another, where its slot then finds it."""
+    slot = target.slots[to] = source.slots[at]
+    if slot >= 0:
+        places[slot] = to
+    for word in range(source.sketches.shape[1]):
+        target.sketches[to, word] = source.sketches[at, word]
+    for modality in range(source.present.shape[1]):
+        target.present[to, modality] = source.present[at, modality]
+
+
+@kernel
+def find(slots: Slots, n: int, wanted: NDArray[np.int64], rows: Rows, places: Rows) -> int:
+    """Fill the rows and places of those wanted numbers that are in the first n slots; how many.
 
     Both kinds of numbers increase. As they mostly follow each other without a gap, a slot is
     looked for as far after the last one as the numbers are apart, then by bisection.
     """
-    n = len(numbers)
     if n == 0:
         return 0
+    numbers = slots.numbers
     dense = numbers[n - 1] - numbers[0] == n - 1
     count = low = 0
     known = numbers[0]  # the number in slot `low`
@@ -219,36 +257,16 @@ def find(
                 continue
         if slot >= n:
             break
-        slots[count], found[count] = slot, rows[slot]
-        count += found[count] != EMPTY
+        rows[count], places[count] = slots.rows[slot], slots.places[slot]
+        count += rows[count] != EMPTY
         low, known = slot, number
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def increases(numbers: NDArray[np.int64]) -> bool:
     """Whether each number is larger than the one before."""
     fails = 0
     for i in range(1, len(numbers)):
         fails += numbers[i] <= numbers[i - 1]
     return fails == 0
-
-
-@njit(nogil=True, cache=True)
-def grouped(slots: Rows, rows: Rows, n_codes: int) -> tuple[Runs, Rows]:
-    """Runs of some slots only, which are given in order of arrival with their rows."""
-    live = np.zeros(n_codes, np.int32)
-    for row in rows:
-        live[row] += 1
-    start = np.empty(n_codes, np.int32)
-    end = 0
-    for row in range(n_codes):
-        start[row] = end
-        end += live[row]
-    length = np.zeros(n_codes, np.int32)
-    pool = np.empty(len(slots), np.int32)
-    for i in range(len(slots)):
-        row = rows[i]
-        pool[start[row] + length[row]] = slots[i]
-        length[row] += 1
-    return Runs(start, length, live, live), pool

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
-from ._postings import Rows, Runs, Words
+from ._postings import Pool, Rows, Words
 from .scores import CODE_BITS, Grid
 
 BLOCK = 2048
@@ -32,27 +32,29 @@ _STEP = -(-((1 << CODE_BITS) - 1) // ((1 << _PLANES) - 1))
 
 
 class Items(NamedTuple):
-    """What is searched: a `Table`, or some entries of it.
+    """What is searched: all codes of a `Table`, or the items that a filter keeps.
 
     Attributes
     ----------
-    entries : array of int32
-        Rows of the codes that are scanned; not looked at where `whole` says that it is all.
-    singles : array of int32
-        The one slot that each entry stands for; without any, an entry stands for all items
-        of its code.
+    words : array of uint64, shape (words of a code, entries)
+        The codes that are scanned.
+    start, length, live : arrays of int32
+        Each entry's run in the pool, and how many of its items can be found.
+    mask : array of bool
+        Which places of the pool can be found; all, where it is empty.
+    codes, numbers, rows
+        Of the table, to tell what was found.
     """
 
-    whole: bool
-    entries: Rows
-    singles: Rows
     words: Words
-    runs: Runs
-    pool: Rows
+    start: Rows
+    length: Rows
+    live: Rows
+    mask: NDArray[np.bool_]
+    pool: Pool
+    codes: Words
     numbers: NDArray[np.int64]
     rows: Rows
-    sketches: Words
-    present: NDArray[np.bool_]
 
 
 class Space(NamedTuple):
@@ -63,7 +65,7 @@ class Space(NamedTuple):
     order: Rows
     words: Words
     costs: Grid
-    slots: Rows
+    places: Rows
     scores: NDArray[np.float64]
 
 
@@ -87,7 +89,7 @@ class Scale(NamedTuple):
     largest: int
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def scaled(sizes: Any, n_words: Any) -> Any:
     """The scale of a query."""
     step, n_bits, n_planes = 1, 1, 1
@@ -110,7 +112,7 @@ def scaled(sizes: Any, n_words: Any) -> Any:
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def planes_of(sizes: Any, n_planes: Any, n_words: Any) -> Any:
     """The bits of whole numbers: for each word of a packed code a row, with one word a bit."""
     planes = np.zeros((n_words, n_planes), np.uint64)
@@ -121,7 +123,7 @@ def planes_of(sizes: Any, n_planes: Any, n_words: Any) -> Any:
     return planes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_costs(words: Any, query: Any, planes: Any, costs: Any) -> None:
     """Add one word's part to ``Σ x_j size_j`` of several rows."""
     for t in range(len(planes)):
@@ -130,17 +132,7 @@ def add_costs(words: Any, query: Any, planes: Any, costs: Any) -> None:
             costs[i] += popcount((words[i] ^ query) & plane) << t
 
 
-@njit(nogil=True, cache=True)
-def run_of(items: Any, entry: Any) -> Any:
-    """Where an entry's items are: in the pool, or in `singles`."""
-    if len(items.singles):
-        return entry, entry + 1
-    row = entry if items.whole else items.entries[entry]
-    start = items.runs.start[row]
-    return start, start + items.runs.length[row]
-
-
-@njit(nogil=True, cache=True)
+@kernel
 def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
     """Find all levels, and the entries near enough to be among the k best by code alone.
 
@@ -158,13 +150,7 @@ def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
         stop = min(start + BLOCK, n)
         levels = space.levels[start:stop]
         for word in range(len(code)):
-            if items.whole:
-                words = items.words[word][start:stop]
-            else:
-                words = space.words[word][: stop - start]
-                entries = items.entries[start:stop]
-                for i in range(len(entries)):
-                    words[i] = items.words[word, entries[i]]
+            words = items.words[word][start:stop]
             _add_levels(words, code[word], scale.planes[word], levels, word == 0)
         for group in range(start, stop, _GROUP):
             end = min(group + _GROUP, stop)
@@ -173,9 +159,7 @@ def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
             for i in range(group, end):
                 if space.levels[i] > level + window:
                     continue
-                live = 1
-                if not len(items.singles):
-                    live = items.runs.live[i if items.whole else items.entries[i]]
+                live = items.live[i]
                 space.near[count] = i
                 count += 1
                 counts[space.levels[i]] += live
@@ -187,7 +171,7 @@ def scan(items: Any, n: Any, code: Any, scale: Any, k: Any, space: Any) -> Any:
     return count, min(level + window, scale.largest)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def between(space: Any, n: Any, above: Any, reach: Any) -> Any:
     """Find the entries of levels above one up to another; how many are in `space.near`."""
     count = 0
@@ -201,7 +185,7 @@ def between(space: Any, n: Any, above: Any, reach: Any) -> Any:
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def by_level(space: Any, count: Any, above: Any, reach: Any) -> Any:
     """Fill `space.order` with the near entries of these levels, lowest first; their number."""
     ends = np.zeros(reach - above + 1, np.int64)
@@ -220,7 +204,7 @@ def by_level(space: Any, count: Any, above: Any, reach: Any) -> Any:
     return ends[-1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_levels(words: Any, query: Any, planes: Any, levels: Any, fresh: Any) -> None:
     """Add one word's part to the levels of a block of codes, or begin with it.
 
@@ -241,7 +225,7 @@ def _add_levels(words: Any, query: Any, planes: Any, levels: Any, fresh: Any) ->
             levels[i] += level
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _least(levels: Any) -> Any:
     least = levels[0]
     for i in range(len(levels)):

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Words
-from ._scan import Items, Space, add_costs, between, by_level, planes_of, run_of, scaled, scan
-from .scores import SKETCH_BITS, Floats, Grid
+from ._scan import Items, Space, add_costs, between, by_level, planes_of, scaled, scan
+from .scores import ENOUGH, SKETCH_BITS, Floats, Grid
 
 CHUNK = 256
 """Entries or items that are scored at a time: their data are fetched side by side."""
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     lengths: Floats
     sketches: Grid
     weights: Floats
+    detail: float
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -58,44 +59,43 @@ class Detail(NamedTuple):
     ----------
     totals : array of int64
         Σ|u| of each modality.
+    strength : float
+        How much the sketches count.
     most : float
-        The most that the sketches can add to a score.
+        The most that they can agree.
     """
 
     signs: Words
     planes: Words
     totals: NDArray[np.int64]
     weights: Floats
+    strength: float
     most: float
 
 
-@njit(nogil=True, cache=True)
-def search(
-    items: Items, n_entries: int, asked: Asked, first: int, last: int, space: Space, best: Best
-) -> None:
+@kernel
+def search(items: Items, asked: Asked, first: int, last: int, space: Space, best: Best) -> None:
     """Fill `best` for the queries from `first` to `last`.
 
     There must be as many items as `best` has columns.
     """
     for query in range(first, last):
-        _search(items, n_entries, asked, query, space, best.scores[query], best.numbers[query])
+        _search(items, asked, query, space, best.scores[query], best.numbers[query])
         for i in range(best.numbers.shape[1]):
             slot = best.numbers[query, i]
             row = items.rows[slot]
             distance = 0
             for word in range(len(items.words)):
-                distance += popcount(items.words[word, row] ^ asked.codes[query, word])
+                distance += popcount(items.codes[word, row] ^ asked.codes[query, word])
             best.distances[query, i] = distance
             best.numbers[query, i] = items.numbers[slot]
 
 
-@njit(nogil=True, cache=True)
-def _search(
-    items: Any, n: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any
-) -> None:
-    code, length = asked.codes[query], asked.lengths[query]
+@kernel
+def _search(items: Any, asked: Any, query: Any, space: Any, scores: Any, slots: Any) -> None:
+    n, code, length = len(items.start), asked.codes[query], asked.lengths[query]
     scale = scaled(np.abs(asked.grid[query]), len(code))
-    detail = _detail(asked, query, items.sketches.shape[1])
+    detail = _detail(asked, query, items.pool.sketches.shape[1])
     count, reach = scan(items, n, code, scale, len(scores), space)
     found, done = 0, -1
     while True:
@@ -114,7 +114,7 @@ def _search(
         )
         done = reach
         while reach < scale.largest and (
-            found < len(scores) or _bound(scale, length, reach + 1) + detail.most >= scores[0]
+            found < len(scores) or _highest(_bound(scale, length, reach + 1), detail) >= scores[0]
         ):
             reach += 1
         if reach == done:
@@ -126,7 +126,7 @@ def _search(
         _sink(scores, slots, left, score, slot)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _detail(asked: Any, query: Any, n_words: Any) -> Any:
     marks, weights = asked.sketches[query], asked.weights[query]
     totals = np.zeros(len(weights), np.int64)
@@ -140,17 +140,33 @@ def _detail(asked: Any, query: Any, n_words: Any) -> Any:
         planes_of(np.abs(marks[: 64 * n_words]), SKETCH_BITS, n_words),
         totals,
         weights,
+        asked.detail,
         most,
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bound(scale: Any, length: Any, level: Any) -> Any:
     """The highest score that a code of some level can have."""
     return (scale.total - 2 * (scale.step * level - scale.under)) / length
 
 
-@njit(nogil=True, cache=True)
+@kernel
+def _highest(code_score: Any, detail: Any) -> Any:
+    """The highest score that an item of some code score can have."""
+    return _mixed(code_score, detail.most, detail.strength) if detail.most > 0.0 else code_score
+
+
+@kernel
+def _mixed(code_score: Any, agreement: Any, strength: Any) -> Any:
+    """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
+    missed = (1.0 - code_score) / 2.0
+    agreed = min(max(agreement, 0.0), ENOUGH)
+    beyond = max(agreement - ENOUGH, 0.0) / 4.0
+    return (1.0 - missed * missed) + strength * (agreed * agreed + beyond)
+
+
+@kernel
 def _score(
     items: Any,
     asked: Any,
@@ -166,25 +182,25 @@ def _score(
 ) -> Any:
     """Score the items of the entries in `space.order`, and keep the best; how many are kept."""
     k = len(scores)
-    with_detail = len(detail.weights) > 0
+    with_detail, masked = detail.most > 0.0, len(items.mask) > 0
     for first in range(0, count, CHUNK):
         chunk = space.order[first : min(first + CHUNK, count)]
         level = np.int64(space.levels[chunk[0]])
-        if found == k and _bound(scale, length, level) + detail.most < scores[0]:
+        if found == k and _highest(_bound(scale, length, level), detail) < scores[0]:
             break
         _find_costs(items, code, scale, space, chunk)
         held = 0
         for i in range(len(chunk)):
             code_score = (scale.total - 2 * np.int64(space.costs[i])) / length
-            if found == k and code_score + detail.most < scores[0]:
+            if found == k and _highest(code_score, detail) < scores[0]:
                 continue
-            start, stop = run_of(items, chunk[i])
-            for at in range(start, stop):
-                slot = items.singles[at] if len(items.singles) else items.pool[at]
-                if slot < 0:
+            start = items.start[chunk[i]]
+            for at in range(start, start + items.length[chunk[i]]):
+                slot = items.pool.slots[at]
+                if slot < 0 or (masked and not items.mask[at]):
                     continue
                 if with_detail:
-                    space.slots[held], space.scores[held] = slot, code_score
+                    space.places[held], space.scores[held] = at, code_score
                     held += 1
                     if held == CHUNK:
                         found = _keep_detailed(
@@ -199,7 +215,7 @@ def _score(
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> None:
     """The costs of some entries' codes, into `space.costs`."""
     costs = space.costs[: len(chunk)]
@@ -211,11 +227,11 @@ def _find_costs(items: Any, code: Any, scale: Any, space: Any, chunk: Any) -> No
     for word in range(len(code)):
         words = space.words[word][: len(chunk)]
         for i in range(len(chunk)):
-            words[i] = items.words[word, chunk[i] if items.whole else items.entries[chunk[i]]]
+            words[i] = items.words[word, chunk[i]]
         add_costs(words, code[word], scale.exact[word], costs)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_detailed(
     items: Any,
     asked: Any,
@@ -228,8 +244,8 @@ def _keep_detailed(
 ) -> Any:
     """Add the sketches' part to the scores of some items, and keep the best; how many are kept."""
     for i in range(held):
-        for word in range(items.sketches.shape[1]):
-            space.words[word, i] = items.sketches[space.slots[i], word]
+        for word in range(items.pool.sketches.shape[1]):
+            space.words[word, i] = items.pool.sketches[space.places[i], word]
     added = np.zeros(held)
     for m in range(len(detail.weights)):
         costs = space.costs[CHUNK : CHUNK + held]
@@ -237,16 +253,18 @@ def _keep_detailed(
         for word in range(asked.first[m], asked.last[m]):
             add_costs(space.words[word][:held], detail.signs[word], detail.planes[word], costs)
         for i in range(held):
-            if items.present[space.slots[i], asked.columns[m]]:
+            if items.pool.present[space.places[i], asked.columns[m]]:
                 added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
     for i in range(held):
-        kept = _is_kept(scores, slots, found, space.scores[i] + added[i], space.slots[i])
+        slot = items.pool.slots[space.places[i]]
+        score = _mixed(space.scores[i], added[i], detail.strength)
+        kept = _is_kept(scores, slots, found, score, slot)
         if kept and found < len(scores):
             found += 1
     return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     """Offer an item to the heap of the best, whose root is the worst; whether it is taken."""
     if size < len(scores):
@@ -265,7 +283,7 @@ def _is_kept(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> Any:
     return False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     """Put an item in the place of a heap's root."""
     at = 0
@@ -282,6 +300,6 @@ def _sink(scores: Any, slots: Any, size: Any, score: Any, slot: Any) -> None:
     scores[at], slots[at] = score, slot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _worse(score: Any, slot: Any, other: Any, other_slot: Any) -> Any:
     return score < other or (score == other and slot > other_slot)

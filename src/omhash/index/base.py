@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Self, TypeAlias
 
@@ -59,6 +60,8 @@ class Queries:
         of queries that lack the modality are zero.
     weights : array of float64, shape (n, modalities)
         What the units of a sketch are multiplied by.
+    detail : float
+        How much the sketches count.
     """
 
     codes: Codes
@@ -66,9 +69,21 @@ class Queries:
     lengths: Floats
     sketches: dict[str, Grid]
     weights: Floats
+    detail: float
 
     def __len__(self) -> int:
         return len(self.grid)
+
+    def __getitem__(self, rows: slice) -> Self:
+        sketches = {name: grid[rows] for name, grid in self.sketches.items()}
+        return replace(
+            self,
+            codes=self.codes[rows],
+            grid=self.grid[rows],
+            lengths=self.lengths[rows],
+            sketches=sketches,
+            weights=self.weights[rows],
+        )
 
     @property
     def n_bits(self) -> int:
@@ -119,8 +134,26 @@ class Queries:
         details: dict[str, Grid] = {}
         weights = np.zeros((len(values), 0))
         if detail and sketches:
-            details, weights = _details(len(values), sketches, present or {}, float(detail))
-        return cls(pack(values), grid, lengths(grid), details, weights)
+            details, weights = _details(len(values), sketches, present or {})
+        return cls(pack(values), grid, lengths(grid), details, weights, float(detail))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The items that a filter keeps, looked up for any number of searches: see `Index.kept`.
+
+    Attributes
+    ----------
+    numbers : sorted array of int64
+    state : object
+        The state of the index in which they were looked up.
+    found : object
+        What the engine found, in its own form.
+    """
+
+    numbers: Numbers
+    state: object
+    found: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +186,7 @@ class Index(ABC):
             name: _checked_bits(f"sketch bits of {name!r}", bits)
             for name, bits in sorted((sketches or {}).items())
         }
+        self._state = object()
 
     @abstractmethod
     def add(
@@ -180,14 +214,30 @@ class Index(ABC):
         """Remove items, all of which must be there."""
 
     @abstractmethod
-    def search(self, queries: Queries, k: int, *, keep: Numbers | None = None) -> list[Found]:
+    def search(
+        self, queries: Queries, k: int, *, keep: Numbers | Kept | None = None
+    ) -> list[Found]:
         """The k best items of each query, or all where there are no more than k.
 
         Parameters
         ----------
-        keep : sorted array of int64, optional
+        keep : sorted array of int64, or Kept, optional
             Only these items can be found; numbers that are not in the index are passed over.
+            What `kept` made of the numbers saves looking them up in each search.
         """
+
+    def kept(self, numbers: Numbers | Kept) -> Kept:
+        """The items that a filter keeps, looked up once; anew where the index has changed."""
+        if isinstance(numbers, Kept):
+            if numbers.state is self._state:
+                return numbers
+            numbers = numbers.numbers
+        wanted = checked_numbers("keep", numbers)
+        return Kept(wanted, self._state, self._look_up(wanted))
+
+    @abstractmethod
+    def _look_up(self, numbers: Numbers) -> Any:
+        """What `kept` keeps of some numbers in the engine's own form."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -253,9 +303,9 @@ class Index(ABC):
 
 
 def _details(
-    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present], detail: float
+    n: int, sketches: Mapping[str, NDArray[Any]], present: Mapping[str, Present]
 ) -> tuple[dict[str, Grid], Floats]:
-    """Sketch projections in whole numbers, and the score of one unit of each."""
+    """Sketch projections in whole numbers, and the agreement of one unit of each."""
     grids, told = {}, []
     for name in sorted(sketches):
         has = _checked_present(name, present.get(name), n)
@@ -268,8 +318,8 @@ def _details(
         grids[name] = on_grid(values, SKETCH_BITS)
         told.append(has)
     counts = np.maximum(np.sum(told, axis=0), 1)
-    weights = [detail / (counts * lengths(grid)) for grid in grids.values()]
-    return grids, np.column_stack(weights)
+    weights = [math.sqrt(math.pi / 2) / (counts * lengths(grid)) for grid in grids.values()]
+    return grids, np.ascontiguousarray(np.column_stack(weights))
 
 
 def _matrix(words: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -278,7 +328,8 @@ def _matrix(words: str, values: NDArray[Any]) -> NDArray[Any]:
         raise InputError(f"{words} must be a matrix of numbers, one row a query")
     if not np.isfinite(matrix).all():
         raise InputError(f"{words} hold NaN or infinity")
-    return matrix
+    # In one order, because each other order would have kernels compiled for it.
+    return np.ascontiguousarray(matrix)
 
 
 def _checked_bits(words: str, bits: int) -> int:

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from ..codes import Codes
-from ._postings import Rows, Runs, find, grouped
-from ._scan import BLOCK, Items, Space
+from ._postings import Pool, Rows, find
+from ._scan import Items, Space
 from ._search import CHUNK, Asked, Best, search
-from .base import Found, Index, Numbers, Present, Queries, checked_numbers
+from .base import Found, Index, Kept, Numbers, Present, Queries, checked_numbers
 from .table import Table, as_words
 
 _QUERIES = 16
 """Queries that a thread takes at a time; fewer do not pay for a second thread."""
 
-_NONE = np.empty(0, np.int32)
+_FEW = 1 << 16
+"""So few items that a filter keeps are copied, so that they lie together."""
+
+_ALL = np.empty(0, np.bool_)
 
 
 class ExactIndex(Index):
@@ -52,19 +55,23 @@ class ExactIndex(Index):
         present: Mapping[str, Present] | None = None,
     ) -> None:
         """Add items: see `Index.add`."""
+        self._state = object()
         self._table.add(
             self._checked_additions(self._table.last, numbers, codes, sketches, present)
         )
 
     def remove(self, numbers: Numbers) -> None:
         """Remove items: see `Index.remove`."""
+        self._state = object()
         self._table.remove(checked_numbers("numbers", np.sort(numbers)))
 
-    def search(self, queries: Queries, k: int, *, keep: Numbers | None = None) -> list[Found]:
+    def search(
+        self, queries: Queries, k: int, *, keep: Numbers | Kept | None = None
+    ) -> list[Found]:
         """The k best items of each query: see `Index.search`."""
         self._check_search(queries, k)
-        items, n_entries, n_items = self._all() if keep is None else self._kept(keep, len(queries))
-        return self._searched(items, n_entries, queries, min(k, n_items))
+        items, n_items = self._all() if keep is None else self.kept(keep).found
+        return self._searched(items, queries, min(k, n_items))
 
     def __len__(self) -> int:
         return self._table.n_items
@@ -89,44 +96,58 @@ class ExactIndex(Index):
             "bytes": self.nbytes,
         }
 
-    def _all(self) -> tuple[Items, int, int]:
-        """All items, how many entries are to be scanned, and how many items there are."""
+    def _all(self) -> tuple[Items, int]:
+        """All items by their codes, and how many items there are."""
+        table, used = self._table, slice(self._table.n_codes)
+        start, length, _, live = (array[used] for array in table.runs)
+        numbers, rows, _ = table.slots
+        items = Items(
+            table.words, start, length, live, _ALL, table.pool, table.words, numbers, rows
+        )
+        return items, table.n_items
+
+    def _look_up(self, numbers: Numbers) -> tuple[Items, int]:
+        """The same of the items that a filter keeps: few in a copy, many by their codes."""
         table = self._table
-        return self._items(table.runs, table.pool), table.n_codes, table.n_items
+        rows, places = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int32)
+        n = find(table.slots, table.n_slots, numbers, rows, places)
+        rows, places = rows[:n], places[:n]
+        if n < min(table.n_codes, _FEW):
+            return self._copied(rows, places), n
+        mask = np.zeros(len(table.pool.slots), np.bool_)
+        mask[places] = True
+        live = np.bincount(rows, minlength=table.n_codes).astype(np.int32)
+        return self._all()[0]._replace(live=live, mask=mask), n
 
-    def _kept(self, keep: Numbers, n_queries: int) -> tuple[Items, int, int]:
-        """The same of the items that a filter keeps: few one by one, many by their codes."""
+    def _copied(self, rows: Rows, places: Rows) -> Items:
+        """Items with slots of their own, so that what is searched lies together."""
         table = self._table
-        wanted = checked_numbers("keep", keep)
-        slots, rows = np.empty(len(wanted), np.int32), np.empty(len(wanted), np.int32)
-        used = slice(table.n_slots)
-        n = find(table.slots.numbers[used], table.slots.rows[used], wanted, slots, rows)
-        slots, rows = slots[:n], rows[:n]
-        if n < table.n_codes and n_queries < _QUERIES:
-            items = self._items(table.runs, table.pool)
-            return items._replace(whole=False, entries=rows, singles=slots), n, n
-        runs, pool = grouped(slots, rows, table.n_codes)
-        return self._items(runs, pool), table.n_codes, n
+        order = np.argsort(rows, kind="stable").astype(np.int32)
+        codes, start, live = np.unique(rows[order], return_index=True, return_counts=True)
+        words = np.ascontiguousarray(table.words[:, codes])
+        numbers = table.slots.numbers[table.pool.slots[places]]
+        _, sketches, present = table.pool
+        pool = Pool(order, sketches[places[order]], present[places[order]])
+        own = np.searchsorted(codes, rows).astype(np.int32)
+        runs: tuple[Rows, Rows] = (start.astype(np.int32), live.astype(np.int32))
+        return Items(words, *runs, runs[1], _ALL, pool, words, numbers, own)
 
-    def _items(self, runs: Runs, pool: Rows) -> Items:
-        return Items(True, _NONE, _NONE, self._table.words, runs, pool, *self._table.slots)
-
-    def _searched(self, items: Items, n_entries: int, queries: Queries, k: int) -> list[Found]:
-        n = len(queries)
+    def _searched(self, items: Items, queries: Queries, k: int) -> list[Found]:
+        n, n_entries = len(queries), len(items.start)
         best = Best(np.empty((n, k), np.int64), np.empty((n, k)), np.empty((n, k), np.int64))
         if k:
             asked = self._asked(queries)
 
             def work(start: int) -> None:
                 space = self._space(n_entries)
-                search(items, n_entries, asked, start, min(start + step, n), space, best)
+                search(items, asked, start, min(start + step, n), space, best)
                 self._spaces.append(space)
 
-            step = max(_QUERIES, -(-n // (8 * _n_threads())))
+            step = max(_QUERIES, -(-n // (8 * n_threads())))
             if n <= step:
                 work(0)
             else:
-                with ThreadPoolExecutor(_n_threads()) as threads:
+                with ThreadPoolExecutor(n_threads()) as threads:
                     list(threads.map(work, range(0, n, step)))
         return [Found(*(array[query] for array in best)) for query in range(n)]
 
@@ -144,6 +165,7 @@ class ExactIndex(Index):
             queries.lengths,
             sketches,
             queries.weights,
+            queries.detail,
             first,
             ends[columns + 1],
             columns,
@@ -155,17 +177,18 @@ class ExactIndex(Index):
             space = self._spaces.pop()
             if len(space.levels) >= n_entries:
                 return space
-        width = max(len(self._table.words), self._table.slots.sketches.shape[1])
+        width = max(len(self._table.words), self._table.pool.sketches.shape[1])
         return Space(
             np.empty(n_entries, np.uint16),
             np.empty(n_entries, np.int32),
             np.empty(n_entries, np.int32),
-            np.empty((width, BLOCK), np.uint64),
+            np.empty((width, CHUNK), np.uint64),
             np.empty(2 * CHUNK, np.int32),
             np.empty(CHUNK, np.int32),
             np.empty(CHUNK),
         )
 
 
-def _n_threads() -> int:
+def n_threads() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,14 +7,14 @@ is written anew without them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import Codes
 from ..errors import InputError
-from ._postings import EMPTY, Rows, Runs, Words, append, bury, hashed, intern, repack
+from ._postings import EMPTY, Pool, Rows, Runs, Slots, Words, append, bury, hashed, intern, repack
 from .base import Additions, Numbers
 
 _BLOCK = 1 << 16
@@ -22,25 +22,6 @@ _BLOCK = 1 << 16
 
 _FEW = 1024
 """Holes that are never worth writing anything anew."""
-
-
-class Slots(NamedTuple):
-    """The items, one slot each in order of arrival.
-
-    Attributes
-    ----------
-    numbers : array of int64
-    rows : array of int32
-        Rows of the items' codes; -1 for a removed item.
-    sketches : array of uint64, shape (n, words of all modalities)
-    present : array of bool, shape (n, modalities)
-        Which modalities the items have.
-    """
-
-    numbers: Numbers
-    rows: Rows
-    sketches: Words
-    present: NDArray[np.bool_]
 
 
 class Table:
@@ -51,7 +32,7 @@ class Table:
     words : array of uint64, shape (words of a code, room)
         The codes, one a column.
     runs, pool
-        The slots of each code's items: `runs` says where in the pool.
+        Each code's items, and their sketches: `runs` says where in the pool.
     n_codes, n_slots : int
         How many codes and slots are in use.
     n_items, n_distinct : int
@@ -61,24 +42,20 @@ class Table:
     """
 
     def __init__(self, n_bits: int, sketches: dict[str, int]) -> None:
+        self._n_bytes = n_bits // 8
         self.word_counts = {name: n_words(bits) for name, bits in sketches.items()}
         self.n_codes = self.n_slots = self.n_items = self.n_distinct = 0
         self.last = -1
         self.words = np.empty((n_words(n_bits), 0), np.uint64)
         self.runs = Runs(*(np.empty(0, np.int32) for _ in Runs._fields))
-        self.slots = Slots(
-            np.empty(0, np.int64),
-            np.empty(0, np.int32),
-            np.empty((0, sum(self.word_counts.values())), np.uint64),
-            np.empty((0, len(sketches)), np.bool_),
-        )
-        self.pool, self._end = np.empty(0, np.int32), 0
+        self.slots = Slots(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+        self.pool, self._end = self._pool(0), 0
         self._places = np.full(_FEW, EMPTY, np.int32)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory, room for more included."""
-        arrays = (self.words, self.pool, self._places, *self.runs, *self.slots)
+        arrays = (self.words, self._places, *self.runs, *self.pool, *self.slots)
         return sum(array.nbytes for array in arrays)
 
     def add(self, new: Additions) -> None:
@@ -88,20 +65,31 @@ class Table:
         self.slots = Slots(*(_grown(array, n_slots) for array in self.slots))
         self.slots.numbers[first:n_slots] = new.numbers
         self.slots.rows[first:n_slots] = rows
+        items = self._pool(len(new))
+        items.slots[:] = np.arange(first, n_slots)
         at = 0
         for column, (name, width) in enumerate(self.word_counts.items()):
-            self.slots.sketches[first:n_slots, at : at + width] = as_words(new.sketches[name])
-            self.slots.present[first:n_slots, column] = new.present[name]
+            items.sketches[:, at : at + width] = as_words(new.sketches[name])
+            items.present[:, column] = new.present[name]
             at += width
         done = 0
         while done < len(rows):
-            done, self._end, filled = append(rows, first, done, self.runs, self.pool, self._end)
+            done, self._end, filled = append(
+                items, done, self.slots, self.runs, self.pool, self._end
+            )
             self.n_distinct += filled
             if done < len(rows):
                 self._make_room(2 * int(self.runs.length[rows[done]]) + 1)
         self.n_slots = n_slots
         self.n_items += len(new)
         self.last = int(new.numbers[-1]) if len(new) else self.last
+
+    def items(self) -> tuple[Numbers, Codes]:
+        """Numbers and codes of all items, in order of arrival."""
+        there = np.flatnonzero(self.slots.rows[: self.n_slots] != EMPTY)
+        words = self.words[:, self.slots.rows[there]].T
+        packed = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+        return self.slots.numbers[there], np.ascontiguousarray(packed[:, : self._n_bytes])
 
     def remove(self, numbers: Numbers) -> None:
         """Remove items, all of which must be there."""
@@ -112,7 +100,7 @@ class Table:
         there[there] = self.slots.rows[slots[there]] != EMPTY
         if not there.all():
             raise InputError(f"item {numbers[int(np.argmin(there))]} is not in the index")
-        self.n_distinct -= bury(slots, self.slots.rows, self.runs, self.pool)
+        self.n_distinct -= bury(slots, self.slots, self.runs, self.pool)
         self.n_items -= len(numbers)
         holes = (
             (self.n_slots - self.n_items, self.n_slots),
@@ -146,31 +134,37 @@ class Table:
 
     def _make_room(self, more: int) -> None:
         """Make room at the pool's end, without what runs left behind where that is most."""
+        if self._end > 2 * int(self.runs.live[: self.n_codes].sum()):
+            self._repack()
+        self.pool = Pool(*(_grown(array, self._end + more) for array in self.pool))
+
+    def _repack(self) -> None:
         live = self.runs.live[: self.n_codes]
-        if self._end > 2 * int(live.sum()):
-            packed = np.empty(int((live + live // 4).sum()), np.int32)
-            self._end = repack(self.runs, self.n_codes, self.pool, packed)
-            self.pool = packed
-        self.pool = _grown(self.pool, self._end + more)
+        packed = self._pool(int((live + live // 4).sum()))
+        self._end = repack(self.slots, self.runs, self.n_codes, self.pool, packed)
+        self.pool = packed
+
+    def _pool(self, n: int) -> Pool:
+        n_sketch_words = sum(self.word_counts.values())
+        return Pool(
+            np.zeros(n, np.int32),
+            np.empty((n, n_sketch_words), np.uint64),
+            np.empty((n, len(self.word_counts)), np.bool_),
+        )
 
     def _close_holes(self) -> None:
         """Write everything anew without removed items and codes that have none left."""
-        stay = np.flatnonzero(self.slots.rows[: self.n_slots] != EMPTY)
+        self._repack()
+        stay = self.slots.rows[: self.n_slots] != EMPTY
         filled = self.runs.live[: self.n_codes] > 0
+        slots, codes = (np.cumsum(kept, dtype=np.int32) - 1 for kept in (stay, filled))
+        numbers, rows, places = (array[: self.n_slots][stay] for array in self.slots)
+        self.slots = Slots(numbers, codes[rows], places)
+        self.pool.slots[:] = slots[self.pool.slots]
         self.words = np.ascontiguousarray(self.words[:, : self.n_codes][:, filled])
-        live = self.runs.live[: self.n_codes][filled]
-        rows = (np.cumsum(filled, dtype=np.int32) - 1)[self.slots.rows[stay]]
-        old = self.slots
-        self.slots = Slots(old.numbers[stay], rows, old.sketches[stay], old.present[stay])
-        self.n_slots, self.n_codes = len(stay), len(live)
+        self.runs = Runs(*(array[: self.n_codes][filled] for array in self.runs))
+        self.n_slots, self.n_codes = self.n_items, self.n_distinct
         self._places = self._hashed(2 * self.n_codes)
-        room = live + live // 4
-        start = np.cumsum(room, dtype=np.int32) - room
-        self.runs = Runs(start, live.copy(), room, live)
-        self._end = int(room.sum())
-        self.pool = np.empty(self._end, np.int32)
-        shift = start - (np.cumsum(live, dtype=np.int32) - live)
-        self.pool[np.arange(len(stay)) + np.repeat(shift, live)] = np.argsort(rows, kind="stable")
 
 
 def n_words(bits: int) -> int:

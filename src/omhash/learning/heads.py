@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy import sparse
 from ..errors import ViewError
 from . import modality_weights
 from .kernels import RBFKernel
-from .moments import Ridge
+from .moments import Moments, Ridge
 from .views import Matrix, View, filled
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,11 @@ one padded, make a row's result the same bits in every batch.
 
 _LARGEST_GAP = 5.0
 """The largest h of a batch, in root mean squares of h: about that of a thousand items."""
+
+
+_SKETCH = 8
+"""Columns of the leverage sketch: its error is then about half of the leverage, which costs no
+accuracy that could be measured, and encoding pays for each column."""
 
 
 _ARRAYS = ("matrix", "offset", "variances")
@@ -76,6 +81,40 @@ class Head:
             theta=ridge.theta,
             gap=ridge.gap,
         )
+
+    @classmethod
+    def solved(
+        cls,
+        moments: Moments,
+        theta: float,
+        rule: str,
+        *,
+        center: bool,
+        delta: float | None = None,
+        factor: Floats | None = None,
+        dtype: type = np.float32,
+    ) -> Head:
+        """The head that a rule of `modality_weights` needs, from the statistics.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Penalty of the paper's auxiliary regression U; `theta` where it is not given.
+        factor : array, optional
+            As in `Moments.ridge`.
+        """
+        if rule in ("published", "calibrated"):
+            ridge = moments.ridge(theta, center=center, delta=delta or theta, factor=factor)
+            extra = ridge.auxiliary
+        else:
+            sketch = _SKETCH if rule == "precision" else 0
+            ridge = moments.ridge(theta, center=center, sketch=sketch, factor=factor)
+            extra = ridge.sketch
+        return cls.of(ridge, extra, moments.count, dtype)
+
+    def folded(self) -> Head:
+        """The head of features whose last column, the constant 1, is left out from now on."""
+        return replace(self, matrix=self.matrix[:-1], offset=self.offset + self.matrix[-1])
 
     def to_state(self, prefix: str) -> dict[str, Any]:
         """Plain values and arrays under names that begin with `prefix`."""
@@ -152,6 +191,14 @@ def gaps(
     return np.column_stack(columns), np.column_stack([present for _, present in found.values()])
 
 
+def predicted(found: Mapping[str, Outputs], heads: Mapping[str, Head]) -> list[Floats]:
+    """Each modality's prediction of the targets, 0 for items that lack it."""
+    return [
+        np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
+        for name, (values, present) in found.items()
+    ]
+
+
 def fused(
     rule: str,
     found: Mapping[str, Outputs],
@@ -173,10 +220,7 @@ def fused(
     emphasis : mapping of modality to number, optional
         What a modality's weights are multiplied by; 1 where nothing is said.
     """
-    predictions = [
-        np.where(present[:, None], values[:, : heads[name].n_targets], 0.0)
-        for name, (values, present) in found.items()
-    ]
+    predictions = predicted(found, heads)
     if rule == "precision":
         variances, factors = _variances(found, heads), _factors(found, emphasis)
         return modality_weights.precision_fusion(predictions, variances, *prior, factors)[0]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .views import Matrix
+from ..errors import ParameterError, ViewError
+from .views import Matrix, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,38 @@ class RBFKernel:
     def __call__(self, x: Matrix) -> NDArray[np.float64]:
         """Kernel features of items, shape (n, n_anchors)."""
         return np.exp(_squared_distances(x, self.anchors) / (-2.0 * self.bandwidth**2))
+
+
+def drawn_kernels(
+    wanted: Mapping[str, int | tuple[int, float]],
+    checked: Mapping[str, View],
+    rng_of: Callable[[int], Any],
+) -> dict[str, RBFKernel]:
+    """The kernels of some modalities, whose anchors are items of the first round.
+
+    Parameters
+    ----------
+    wanted : mapping of modality to number of anchors, or to (number, bandwidth)
+    rng_of : callable
+        The generator of the kernel in that place.
+    """
+    kernels = {}
+    for place, (name, own) in enumerate(wanted.items()):
+        if name not in checked:
+            raise ParameterError(f"kernels names {name!r}, and the views have no such modality")
+        n_anchors, bandwidth = own if isinstance(own, (tuple, list)) else (own, None)
+        view = checked[name]
+        if not view.present.any():
+            raise ViewError(
+                f"no item of the first round has modality {name!r}, whose kernel needs anchors"
+            )
+        kernels[name] = RBFKernel.drawn(
+            view.matrix[np.flatnonzero(view.present)],
+            n_anchors,
+            rng_of(place),
+            bandwidth=bandwidth,
+        )
+    return kernels
 
 
 def _squared_distances(x: Matrix, anchors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,20 +1,22 @@
 """How much each modality of an item counts when its projections are fused.
 
-Four rules, each from arrays of one row an item and one column a modality:
+Four rules and one more, each from arrays of one row an item and one column a modality:
 
 - `published`: the paper's, relative to the batch at hand;
 - `calibrated`: the same with the maximum kept from the stream, so that an item's weights
   do not depend on its batch;
 - `precision_fusion`, the default: each modality's prediction is weighted by how well the
   modality predicts at that very item;
-- `equal`: the plain mean.
+- `equal`: the plain mean;
+- `agreed`, the rule of methods that weigh modalities while they learn: by how far a modality
+  agrees with the signs that all of them give together.
 
 An item that lacks a modality gives it weight 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +118,79 @@ def precision_fusion(
         evidence += factor * np.where(np.isinf(variance), 0.0, own * prediction - known)
     evidence /= precision
     return evidence, 1.0 / precision
+
+
+def agreed(
+    predictions: list[Floats],
+    weights: Floats,
+    weigh: Callable[[Floats], Floats],
+    *,
+    n_steps: int,
+    whole: bool,
+) -> tuple[Floats, Floats]:
+    """Fuse predictions by weights that follow from the signs of the fused prediction.
+
+    Parameters
+    ----------
+    predictions : list of arrays of shape (n, k)
+    weights : array of shape (n, n_modalities)
+        What to begin with; 0 where an item lacks the modality, and it stays 0 there.
+    weigh : callable
+        Takes the modalities' distances from the signs to their weights.
+    whole : bool
+        Whether distances are those of the whole batch, as in the authors' programs, or of
+        each item on its own.
+
+    Returns
+    -------
+    fused prediction of shape (n, k), and the weights that follow from it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure, unsure = np.array([[0.9, -1.1]]), np.array([[-0.5, -0.1]])
+    >>> inverse = lambda distances: 1 / distances
+    >>> agreed([sure, unsure], np.ones((1, 2)), inverse, n_steps=2, whole=False)[0].round(1)
+    array([[ 6.1, -7.8]])
+    """
+    present = weights > 0
+    for _ in range(n_steps):
+        values = _weighted(predictions, weights)
+        distances = sign_distances(predictions, present, np.sign(values), whole=whole)
+        weights = np.where(present, weigh(distances), 0.0)
+    return values, weights
+
+
+def sign_distances(
+    predictions: list[Floats], present: Mask, signs: Floats, *, whole: bool
+) -> Floats:
+    """How far each modality's predictions are from signs, one column a modality.
+
+    Items that lack a modality do not count for it.
+    """
+    squares = np.column_stack(
+        [
+            np.where(here, np.square(signs - own).sum(axis=1), 0.0)
+            for own, here in zip(predictions, present.T, strict=True)
+        ]
+    )
+    if whole:
+        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
+    return np.asarray(np.sqrt(np.maximum(squares, 1e-24)))
+
+
+def error_shares(predictions: list[Floats], present: Mask, signs: Floats) -> Floats:
+    """Each modality's share of all distances between predictions and signs, over all items.
+
+    A modality that no item has, or that errs nowhere, keeps a small share.
+    """
+    distances = sign_distances(predictions, present, signs, whole=True)[0]
+    distances = np.maximum(distances, 1e-3 * distances.max())
+    return np.asarray(distances / distances.sum())
+
+
+def _weighted(predictions: list[Floats], weights: Floats) -> Floats:
+    return np.asarray(sum(weights[:, [m]] * own for m, own in enumerate(predictions)))
 
 
 def precision_shares(

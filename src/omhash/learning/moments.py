@@ -9,7 +9,7 @@ the stream, and float32 sums would lose just the digits that θ works on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -116,6 +116,11 @@ class Moments:
             yy=np.pad(self.yy, (0, more)),  # on both sides of the matrix
         )
 
+    def targets(self) -> tuple[Floats, Floats]:
+        """Mean and variance of each target over all items."""
+        mean = self.y_sum / max(self.count, 1)
+        return mean, np.maximum(self.yy.diagonal() / max(self.count, 1) - mean**2, 0.0)
+
     def mirrored(self) -> Floats:
         """The sum of x xᵀ itself, with both triangles filled: read it before the next call."""
         _mirror(self.xx)
@@ -141,7 +146,13 @@ class Moments:
         return cls(count=int(state[f"{prefix}.count"]), xx=np.asfortranarray(square), **arrays)
 
     def ridge(
-        self, theta: float, *, center: bool, delta: float | None = None, sketch: int = 0
+        self,
+        theta: float,
+        *,
+        center: bool,
+        delta: float | None = None,
+        sketch: int = 0,
+        factor: Floats | None = None,
     ) -> Ridge:
         """Regress the targets on the features with the penalty `theta`.
 
@@ -156,13 +167,17 @@ class Moments:
             The penalty of the auxiliary regression U; without it there is none.
         sketch : int
             Columns of the leverage sketch.
+        factor : array, optional
+            What `factored` yields for this `theta`, where it is at hand. `delta` must then be
+            `theta`: the second factor would take the first one's place.
         """
         mean = self.x_sum / max(self.count, 1) if center else np.zeros_like(self.x_sum)
         target_mean = self.y_sum / max(self.count, 1) if center else np.zeros_like(self.y_sum)
         cross = self.xy - np.outer(mean, self.y_sum) if center else self.xy
         width = len(self.x_sum)
-        with self._factor(theta, center) as factor:
-            weights = _solved(factor, cross)
+        known = nullcontext(factor) if factor is not None else self.factored(theta, center=center)
+        with known as factor:
+            weights = solved(factor, cross)
             # The trace of the inverse from fixed random signs: the same for the same
             # moments, for the price of one triangular solve.
             probes = np.random.default_rng(0).integers(0, 2, (width, _PROBES)) * 2.0 - 1.0
@@ -171,10 +186,10 @@ class Moments:
             noise = np.random.default_rng(1).standard_normal((width, sketch))
             directions = np.asfortranarray(noise / np.sqrt(max(sketch, 1)))
             leverage = blas.dtrsm(1.0, factor, directions, lower=0)
-            auxiliary = _solved(factor, theta * weights) if delta == theta else None
+            auxiliary = solved(factor, theta * weights) if delta == theta else None
         if delta is not None and auxiliary is None:
-            with self._factor(delta, center) as factor:
-                auxiliary = _solved(factor, theta * weights)
+            with self.factored(delta, center=center) as second:
+                auxiliary = solved(second, theta * weights)
         count = max(self.count, 1)
         gap = 0.0
         if auxiliary is not None and delta is not None:
@@ -200,11 +215,12 @@ class Moments:
         )
 
     @contextmanager
-    def _factor(self, theta: float, center: bool) -> Iterator[Floats]:
+    def factored(self, theta: float, *, center: bool = False) -> Iterator[Floats]:
         """The Cholesky factor of ``XᵀX + θI``, in the upper triangle of `xx` itself.
 
-        The sums need only the lower triangle, so the factor costs no memory; the diagonal,
-        which both use, is put back at the end.
+        `solved` takes it. It is gone when the block ends, and one at a time can be had. The
+        sums need only the lower triangle, so the factor costs no memory; the diagonal, which
+        both use, is put back at the end.
         """
         square = self.mirrored()
         diagonal = square.diagonal().copy()
@@ -311,6 +327,7 @@ def _mirror(square: Floats, step: int = 64) -> None:
         block[upper] = block.T[upper]
 
 
-def _solved(factor: Floats, right: Floats) -> Floats:
+def solved(factor: Floats, right: Floats) -> Floats:
+    """``(XᵀX + θI)⁻¹ right``, from what `Moments.factored` yields."""
     solution, _ = lapack.dpotrs(factor, np.asfortranarray(right), lower=0)
     return np.asarray(solution)

@@ -1,8 +1,9 @@
 """Sketches: what tells an item from others of its kind, in a few bits a modality.
 
 A code says what kind of thing an item is. A sketch is the signs of a random rotation of the
-item's own centred features: two items' sketches agree as far as their features point the
-same way. Nothing in it is learned but the centre, so a stored sketch never changes.
+item's own features, brought to unit length, centred, and scaled so that common features do not
+drown rare ones: two items' sketches agree as far as their features then point the same way.
+Centre and scale are those of the first items, so a stored sketch never changes.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sketcher:
-    """The sketches of one modality: ``(x - centre) @ rotation``, of which a bit is the sign.
+    """The sketches of one modality: ``(x / |x| - centre) @ rotation``, of which a bit is the sign.
 
     Attributes
     ----------
     rotation : array of shape (d, bits)
-        Orthonormal columns; where there are more bits than features, several such blocks.
+        Orthonormal columns (where there are more bits than features, several such blocks),
+        whose rows are divided by the square roots of the features' standard deviations.
     offset : array of shape (bits,)
         The rotated centre.
 
@@ -47,11 +49,13 @@ class Sketcher:
 
     @classmethod
     def fitted(cls, matrix: Matrix, present: NDArray[np.bool_], bits: int, seed: int) -> Self:
-        """A sketcher whose centre is the mean of the items that have the modality."""
+        """A sketcher with the centre and the scale of the items that have the modality."""
         if not present.any():
             raise InputError("no item has the modality: a sketch needs one to be centred on")
+        centre, variances = _moments(matrix, present)
         rotation = _rotation(matrix.shape[1], bits, np.random.default_rng(seed))
-        return cls(rotation, _mean(matrix, present) @ rotation)
+        rotation /= variances[:, None] ** 0.25
+        return cls(rotation, centre @ rotation)
 
     @property
     def bits(self) -> int:
@@ -59,7 +63,7 @@ class Sketcher:
         return int(self.rotation.shape[1])
 
     def project(self, matrix: Matrix) -> NDArray[np.float32]:
-        """Rotated centred features, shape (n, bits); a row never depends on other rows.
+        """Rotated features of unit length, centred; a row never depends on other rows.
 
         The rows of items that lack the modality mean nothing.
         """
@@ -70,9 +74,10 @@ class Sketcher:
             )
 
         def rotated(rows: Any) -> NDArray[Any]:
-            # x R - c R, so that a sparse view stays sparse.
+            # (x R) / |x| - c R, so that a sparse view stays sparse.
             wide = rows.astype(np.float64, copy=False)
-            return np.asarray(wide @ self.rotation - self.offset).astype(np.float32)
+            turned = np.asarray(wide @ self.rotation) / _lengths(wide)[:, None]
+            return (turned - self.offset).astype(np.float32)
 
         return in_blocks(rotated, matrix)
 
@@ -156,9 +161,22 @@ def _rotation(width: int, bits: int, rng: np.random.Generator) -> Floats:
     return np.ascontiguousarray(np.hstack(blocks))
 
 
-def _mean(matrix: Matrix, present: NDArray[np.bool_]) -> Floats:
-    if isinstance(matrix, np.ndarray):
-        total = matrix.sum(axis=0, dtype=np.float64, where=present[:, None])
-    else:
-        total = matrix[present].astype(np.float64).sum(axis=0)
-    return np.asarray(total) / np.count_nonzero(present)
+def _lengths(rows: Matrix) -> Floats:
+    """Lengths of rows; 1 for a row of zeros."""
+    squares = np.square(rows) if isinstance(rows, np.ndarray) else rows.multiply(rows)
+    lengths = np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64))
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _moments(matrix: Matrix, present: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Means and variances of the features of items of unit length.
+
+    One item more, of the average variance, keeps features that hardly vary within bounds.
+    """
+    rows = matrix[present].astype(np.float64)
+    weights = 1 / _lengths(rows)
+    mean = np.asarray(rows.T @ weights) / len(weights)
+    squares = np.square(rows) if isinstance(rows, np.ndarray) else rows.multiply(rows).tocsr()
+    found = np.maximum(np.asarray(squares.T @ weights**2) / len(weights) - mean**2, 0.0)
+    average = found.mean() or 1.0
+    return mean, (len(weights) * found + average) / (len(weights) + 1)

@@ -40,6 +40,8 @@ def told(path: Path) -> Iterator[None]:
         if code in _DAMAGE or undecodable:
             raise damaged(path, str(error)) from error
         raise StoreError(f"{path}: {error}{_ADVICE.get(code, '')}") from error
+    except UnicodeDecodeError as error:  # a name in the schema, in SQLite's own message
+        raise damaged(path, "is not what was written") from error
 
 
 def damaged(path: Path, what: str) -> DamagedError:
@@ -117,6 +119,8 @@ class Connections:
             connection.execute("PRAGMA synchronous = FULL")
             # What is deleted is overwritten: forgetting leaves nothing in free pages.
             connection.execute("PRAGMA secure_delete = ON")
+            # The pages of a round of random keys fit, which else are written more than once.
+            connection.execute("PRAGMA cache_size = -16384")
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
         except BaseException:
             connection.close()

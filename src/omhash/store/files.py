@@ -53,7 +53,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = path.resolve()
     with told(path, "write"):
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise StoreError(f"{path}: is there already: name a new folder")
+            raise StoreError(f"{path}: is there already: open it, or name a new folder")
         fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.unfinished")
         try:
             fresh.mkdir(parents=True)

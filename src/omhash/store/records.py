@@ -98,6 +98,5 @@ def seal(*values: object) -> int:
 def _sums(numbers: Numbers, labels: Numbers, body: Bytes) -> NDArray[np.uint32]:
     told = np.column_stack([numbers, labels]).astype("<i8").view(np.uint8)
     rows = np.hstack([told, body])
-    step, whole = rows.shape[1], memoryview(rows.tobytes())
-    sums = (zlib.crc32(whole[at : at + step]) for at in range(0, len(whole), step))
-    return np.fromiter(sums, dtype="<u4", count=len(rows))
+    each = rows.view(f"V{rows.shape[1]}")[:, 0].tolist()
+    return np.fromiter(map(zlib.crc32, each), dtype="<u4", count=len(rows))

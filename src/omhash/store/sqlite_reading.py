@@ -68,16 +68,13 @@ class SQLiteReading(Reading):
             none = np.zeros(0, dtype=np.int64)
             return Block(none, none, np.zeros((0, 0), dtype=np.uint8))
         with self._sound("items"):
-            numbers, labels, records = zip(*rows, strict=True)
-            joined = np.frombuffer(b"".join(records), dtype=np.uint8)
-            body, wrong = opened(
-                told := np.array(numbers, dtype=np.int64),
-                sets := np.array(labels, dtype=np.int64),
-                joined.reshape(len(rows), -1),
-            )
+            numbers = np.array([row[0] for row in rows], dtype=np.int64)
+            labels = np.array([row[1] for row in rows], dtype=np.int64)
+            records = np.frombuffer(b"".join([row[2] for row in rows]), dtype=np.uint8)
+            body, wrong = opened(numbers, labels, records.reshape(len(rows), -1))
         if len(wrong):
             raise damaged(self._path, f"item number {wrong[0]} is not what was written")
-        return Block(told, sets, body)
+        return Block(numbers, labels, body)
 
     def removed_since(self, generation: int) -> Numbers | None:
         """Items that later commits removed; None where that is no longer known."""

@@ -1,10 +1,9 @@
-"""The command `omhash`."""
+"""The command that measures methods."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -13,15 +12,15 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-from . import __version__, datasets, evaluation, semantics
-from .datasets import SCENARIOS, LabelledData
-from .errors import OmhashError, ParameterError, UnsupportedError
-from .evaluation import Run
-from .hashers.base import N_BITS, Hasher
-from .hashers.hcfw import HCFW
+from .. import datasets, evaluation, semantics
+from ..datasets import SCENARIOS, LabelledData
+from ..errors import OmhashError, ParameterError, UnsupportedError
+from ..evaluation import Run
+from ..hashers.base import N_BITS, Hasher
+from ..hashers.hcfw import HCFW
+from .output import AsJson, say, watched
 
 Source: TypeAlias = Callable[[], semantics.Semantics]
 """Gives the category vectors when a method asks for them."""
@@ -38,55 +37,13 @@ _PUBLISHED = "-published"
 _FIGURES = (".pdf", ".png", ".svg")
 
 # The first character keeps the lines as they are.
-_EXAMPLE = """\b
+EXAMPLE = """\b
 Example:
   omhash bench --data flowers.npz --scenario overlap --bits 32,64 \\
     --method hcfw,hcfw-published --figure flowers.svg
 """
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-
-def main() -> None:
-    """Run the command with the arguments of the process."""
-    app(prog_name="omhash")
-
-
-@contextmanager
-def _told_in_a_line() -> Iterator[None]:
-    """Show what stops a command as one line on stderr, and choose the exit code."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except BrokenPipeError:
-        raise  # typer leaves quietly when nobody reads any more
-    except (OmhashError, OSError, MemoryError) as error:
-        message = " ".join(str(error).split()) or type(error).__name__
-        typer.echo(f"omhash: error: {message}", err=True)
-        raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"omhash {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def omhash(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version and exit."
-        ),
-    ] = False,
-) -> None:
-    """Online multi-modal hashing: short codes learned from a stream."""
-
-
-@app.command(epilog=_EXAMPLE)
-@_told_in_a_line()
 def bench(
     data: Annotated[
         str,
@@ -133,9 +90,7 @@ def bench(
     every_round: Annotated[
         bool, typer.Option("--every-round", help="Show each round, not only the last.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all that was recorded, as JSON.")
-    ] = False,
+    as_json: AsJson = False,
     figure: Annotated[
         Path | None,
         typer.Option(help=f"Draw accuracy and seconds by round ({', '.join(_FIGURES)})."),
@@ -172,9 +127,8 @@ def bench(
 
     runs: list[Run] = []
     total = len(methods) * len(lengths) * sum(len(stream.rounds) for stream in streams)
-    shown = not as_json and sys.stderr.isatty()
     try:
-        with _watched(runs, total, shown=shown) as after_round:
+        with _watched(runs, total, shown=not as_json) as after_round:
             for name, n_bits, stream in product(methods, lengths, streams):
                 hasher = METHODS[name](n_bits, stream.seed, source)
                 evaluation.run(hasher, stream, method=name, metrics=metrics, progress=after_round)
@@ -248,8 +202,7 @@ def _watched(runs: list[Run], total: int, *, shown: bool) -> Iterator[Callable[[
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+    with watched(*columns, shown=shown) as progress:
         bar = progress.add_task("first round", total=total)
 
         def after_round(run: Run) -> None:
@@ -264,7 +217,6 @@ def _watched(runs: list[Run], total: int, *, shown: bool) -> Iterator[Callable[[
 
 def _report(runs: list[Run], *, as_json: bool, every_round: bool, figure: Path | None) -> None:
     text = evaluation.to_json(runs) if as_json else evaluation.table(runs, every_round=every_round)
-    # A name may hold what neither the terminal's encoding nor UTF-8 can say.
-    typer.echo(text.encode(errors="backslashreplace"))
+    say(text)
     if figure:
         evaluation.figure(runs, figure)

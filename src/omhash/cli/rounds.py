@@ -1,0 +1,212 @@
+"""Commands that go through a file of items: learn and store them, or forget them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import numpy as np
+import typer
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from scipy import sparse
+
+from .. import open as open_collection
+from ..collection import Collection
+from ..datasets import Part, jsonlines_parts, parts
+from ..errors import DataFileError, InputError, OmhashError, ParameterError
+from ..results import RoundReport
+from .collections import Bits, Modalities, modality_widths
+from .output import AsJson, CollectionPath, say_values, watched
+
+ItemFile: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Items: .npz, .parquet, .jsonl, .mat, or - for JSON lines on standard input.",
+        show_default=False,
+    ),
+]
+
+_KNOW_THEIR_WIDTHS = (".npz", ".mat")
+
+
+def ingest(
+    path: CollectionPath,
+    file: ItemFile,
+    round_size: Annotated[int, typer.Option(min=1, help="Items in a round.")] = 10_000,
+    new: Annotated[
+        bool, typer.Option("--create", help="Make the collection if there is none.")
+    ] = False,
+    modality: Modalities = None,
+    bits: Bits = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn and store a file of any size, round by round.
+
+    Run again after an interruption, it goes on after the rounds that are stored.
+    --modality and --bits are of use with --create.
+    """
+    widths = modality_widths(modality)
+    if not new and (widths or bits):
+        raise ParameterError("--modality and --bits are of use only with --create")
+    if new and not Path(path).exists():
+        found = file_parts(file, round_size, widths)
+        first = next(found, None)
+        if first is None:
+            raise DataFileError(f"{file}: holds no items")
+        collection = Collection.create(path, modalities=_widths(file, first, widths), n_bits=bits)
+        found = chain([first], found)
+    else:
+        collection = open_collection(path)
+        known = collection.status()
+        if {**known["modalities"], **widths} != known["modalities"] or bits not in (
+            None,
+            known["n_bits"],
+        ):
+            raise ParameterError(
+                f"{path}: is there already, with {known['n_bits']} bits and the modalities "
+                f"{', '.join(f'{name}={width}' for name, width in known['modalities'].items())}"
+            )
+        found = file_parts(file, round_size, known["modalities"])
+    with collection:
+        told = _Told(file)
+        _store(collection, found, told, shown=not as_json)
+    told.say(as_json=as_json)
+
+
+def forget(
+    path: CollectionPath,
+    file: ItemFile,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this item of the file; may be there more than once."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the items of a file out as if they had never been learned.
+
+    The file holds their keys and the features that were learned of them.
+    """
+    forgotten, purged = 0, True
+    missing = dict.fromkeys(key or [])
+    with open_collection(path) as collection:
+        for part in file_parts(file, 10_000, collection.status()["modalities"]):
+            items = part.read()
+            if key:
+                items = items.only(np.flatnonzero([name in key for name in items.keys]))
+            if items.keys:
+                report = collection.forget(items.keys, items.views)
+                forgotten, purged = forgotten + report.forgotten, report.purged
+                for name in items.keys:
+                    missing.pop(name, None)
+                missing.update(dict.fromkeys(report.missing))
+    told = {"forgotten": forgotten, "not_there": list(missing), "purged": purged}
+    say_values(told, as_json=as_json)
+
+
+def file_parts(file: str, size: int, widths: Mapping[str, int]) -> Iterator[Part]:
+    """The parts of a file, or of JSON lines on standard input."""
+    if file == "-":
+        return jsonlines_parts(Path("stdin"), size, widths, typer.get_binary_stream("stdin"))
+    return parts(file, size, widths=widths)
+
+
+def _widths(file: str, first: Part, given: Mapping[str, int]) -> dict[str, int]:
+    """The widths of a new collection: what is said, or else what the first items have."""
+    widths = dict(given)
+    for name, view in first.read().views.items():
+        # Lines and columns of a table say where values are, not how many there could be.
+        unknown = sparse.issparse(view) and not file.lower().endswith(_KNOW_THEIR_WIDTHS)
+        if unknown and name not in given:
+            raise ParameterError(
+                f"{file}: view {name!r} is sparse, and the file does not say how wide: "
+                f"add --modality {name}=WIDTH"
+            )
+        widths.setdefault(name, view.shape[1])
+    return widths
+
+
+@dataclass
+class _Told:
+    """What is told of a file when it has been stored, or when something stops that."""
+
+    file: str
+    passed: int = 0
+    stored_before: int = 0
+    resumed_at: int | None = None
+    reports: list[RoundReport] = field(default_factory=list)
+    since: float = field(default_factory=time.perf_counter)
+
+    def say(self, *, as_json: bool) -> None:
+        reports = self.reports
+        names = [name for report in reports for name in report.new_categories]
+        say_values(
+            {
+                "items": sum(report.items for report in reports),
+                "rounds": len(reports),
+                "rounds_stored_before": self.stored_before,
+                "resumed_at_round": self.resumed_at,
+                "labelled": sum(report.labelled for report in reports),
+                "replaced": sum(report.replaced for report in reports),
+                "new_categories": names if as_json else len(names),
+                "seconds": round(time.perf_counter() - self.since, 3),
+            },
+            as_json=as_json,
+        )
+
+
+def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown: bool) -> None:
+    stored = {report.id for report in collection.rounds()}
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    try:
+        with watched(*columns, shown=shown) as progress:
+            bar = progress.add_task("first round", total=None)
+            for number, part in enumerate(found, 1):
+                round_id = f"items {part.start} to {part.stop - 1}, {part.digest}"
+                if round_id in stored:
+                    told.stored_before += 1
+                else:
+                    if told.stored_before and not told.reports:
+                        told.resumed_at = number
+                    told.reports.append(_stored(collection, told.file, part, round_id))
+                told.passed = part.stop
+                total = None if part.share is None else 1.0
+                done = f"{part.stop:,} items"
+                progress.update(bar, total=total, completed=part.share or 0, description=done)
+    except KeyboardInterrupt:
+        typer.echo(f"omhash: interrupted: {_go_on(told)}", err=True)
+        raise
+    except OmhashError as error:
+        if not told.passed:
+            raise
+        raise type(error)(f"{error}. {_go_on(told)}") from error
+    if not told.passed:
+        raise DataFileError(f"{told.file}: holds no items")
+
+
+def _stored(collection: Collection, file: str, part: Part, round_id: str) -> RoundReport:
+    items = part.read()
+    try:
+        return collection.ingest(
+            items.views,
+            items.labels if items.categories else None,
+            categories=items.categories or None,
+            keys=items.keys,
+            payloads=items.payloads,
+            round_id=round_id,
+        )
+    except InputError as error:
+        raise type(error)(f"{file}, items {part.start} to {part.stop - 1}: {error}") from error
+
+
+def _go_on(told: _Told) -> str:
+    if not told.passed:
+        return f"No item of {told.file} is stored yet"
+    return (
+        f"The first {told.passed} items of {told.file} are stored: the same command goes on "
+        "after them"
+    )
