@@ -21,7 +21,7 @@ function quality(map) {
   }
   return make(
     "p",
-    { class: "quality", title: "Mean average precision of searching with this round's items" },
+    { class: "quality", title: "Mean average precision of searching with this round's items, before and after they were learned; items that were never learned find less" },
     make("span", {}, `MAP ${score(map.before)} → ${score(map.after)}`),
     bar,
   );
