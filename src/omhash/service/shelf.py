@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -24,6 +26,7 @@ from .schemas import NAME
 T = TypeVar("T")
 
 ENDING = ".omhash"
+_NICE = 5
 _NAME = re.compile(NAME)
 
 
@@ -51,7 +54,7 @@ class Room:
         self.listeners = 0
         self._most_waiting = limits.waiting
         self._waiting = 0
-        self._writer = ThreadPoolExecutor(1, f"omhash-{name}")
+        self._writer = ThreadPoolExecutor(1, f"omhash-{name}", _yield_to_searches)
 
     async def write(self, job: Callable[[], T]) -> T:
         """Run what changes the collection, one at a time, in the order of arrival."""
@@ -72,6 +75,12 @@ class Room:
         """Finish what was begun, and close the collection."""
         self._writer.shutdown(wait=True)
         self.collection.close()
+
+
+def _yield_to_searches() -> None:
+    """Let this thread have a core only where nothing else wants it; on Linux, a thread can."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def _encoders(collection: Collection) -> Suite | None:
