@@ -99,14 +99,27 @@ class Snapshot:
         self._loaded = loaded
         self.generation, self.next_number = head.generation, head.next_number
 
-    def asked(self, matrices: Mapping[str, Matrix], rank: str, detail: float) -> Queries:
+    def asked(
+        self,
+        matrices: Mapping[str, Matrix],
+        rank: str,
+        detail: float,
+        emphasis: Mapping[str, float] | None = None,
+    ) -> Queries:
         """Queries that views make."""
         n = n_rows(matrices)
         if self.learned:
-            projections = self.hasher.project(matrices)
+            hasher = self.hasher
+            projections = (
+                hasher.project_with(matrices, emphasis) if emphasis else hasher.project(matrices)
+            )
         else:
             projections = np.zeros((n, self.layout.n_bits), np.float32)
-        values, present = self.sketchers.projected(matrices, n)
+        if emphasis:
+            # What is not to count does not count in the sketches either.
+            matrices = {name: m for name, m in matrices.items() if emphasis.get(name, 1) != 0}
+        # Sketches that do not count are not worth their time, which is most of a query's.
+        values, present = self.sketchers.projected(matrices, n) if detail else ({}, {})
         return Queries.of(
             projections,
             rank=rank,
