@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+# Programs that tests start, which doctest would import.
+collect_ignore_glob = ["*_worker.py"]
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
