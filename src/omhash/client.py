@@ -16,7 +16,6 @@ from .codes import pack
 from .learning.labels import Labels
 from .learning.views import Views, filled, shaped_views
 from .results import ForgetReport, Hit, Item, RoundReport
-from .rounds import to_parquet
 
 _PARQUET = "application/vnd.apache.parquet"
 
@@ -102,6 +101,8 @@ class Client:
         categories: Iterable[str] | None = None,
     ) -> RoundReport:
         """Learn and store one round; see `Collection.ingest`."""
+        from .rounds import to_parquet  # data sets bring libraries that nobody else needs
+
         content = to_parquet(views, labels, keys=keys, payloads=payloads, categories=categories)
         params = {} if round_id is None else {"round_id": round_id}
         return _report(
