@@ -13,6 +13,7 @@ from .exporting import export
 from .output import told_in_a_line
 from .rounds import forget, ingest
 from .searching import search
+from .serving import demo, serve
 
 __all__ = ["METHODS", "app", "main"]
 
@@ -31,6 +32,8 @@ for command in (
     backup,
     restore,
     compact,
+    serve,
+    demo,
 ):
     app.command()(told_in_a_line()(command))
 app.command(epilog=EXAMPLE)(told_in_a_line()(bench))
