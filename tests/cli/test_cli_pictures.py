@@ -78,18 +78,14 @@ def test_a_folder_does_not_go_into_a_collection_of_features(pictures):
 
 def test_a_collection_is_served_until_ctrl_c(folder):
     omhash("ingest", "things.omhash", "flowers.npz", "--create")
-    process = child("serve", "things.omhash", "--port", "0", "--json")
-    try:
+    with child("serve", "things.omhash", "--port", "0", "--json") as process:
         address = json.loads(process.stdout.readline())["address"]
         with urllib.request.urlopen(f"{address}v1/collections", timeout=30) as answer:  # noqa: S310 - our own service
             (status,) = json.load(answer)["collections"]
-        assert (status["name"], status["items"]) == ("things", 240)
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 0
-    assert process.stderr.read() == b""
+        assert process.stderr.read() == b""
+    assert (status["name"], status["items"]) == ("things", 240)
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize(
