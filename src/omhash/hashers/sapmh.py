@@ -44,8 +44,9 @@ class SAPMH(BatchBaseline):
         See `HCFW`; one number stands for every modality, and None for plain features.
     authors_program : bool
         Reproduce the authors' program to the letter: the last modality's weight damps W (by
-        default the mean weight; the objective asks for rho), a query's weights are those of its batch, every modality's map is
-        compared with the first modality for them, and the search starts from random signs.
+        default the mean weight; the objective asks for rho), a query's weights are those of
+        its batch, every modality's map is compared with the first modality for them, and the
+        search starts from random signs.
 
     Attributes
     ----------
