@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Grid = NDArray[np.int32]
 
-CODE_BITS, SKETCH_BITS = 15, 7
+CODE_BITS, SKETCH_BITS = 15, 3
 """Bits of the rounded size of a projection's values."""
 
 ENOUGH = 0.5
