@@ -39,8 +39,8 @@ docs: setup  ## Build the documentation into docs/_build/html
 	rm -rf docs/_build
 	$(BIN)/python -m sphinx -W --keep-going --quiet docs docs/_build/html
 
-demo: setup  ## Stream generated data through HCFW and print the results
-	$(BIN)/omhash bench --data synthetic --scenario overlap --method hcfw --bits 32,64 --seeds 1
+demo: setup  ## Stream the bundled emoji and serve a page to search them (SERVE=0: do not serve)
+	$(BIN)/omhash demo $(if $(filter 0,$(SERVE)),--no-serve)
 
 # The extra encoders stays out of the lock: PyTorch would make every setup gigabytes larger.
 lock:  ## Pin the newest allowed versions in requirements.lock (needs uv)

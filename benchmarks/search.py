@@ -10,10 +10,10 @@ What is asked, of codes of 64 and 128 bits, k = 100:
 - adding, and memory;
 - the approximate index, and how much it finds.
 
-Run: ``python benchmarks/search.py [--items 1000000] [--json FILE]``. Everything is asked in
-turn, each after another query of its own, so that all meet the same machine. Times are medians:
-of one query, of the processor's time, so that other work on the machine does not count; of
-batches, by the clock. FAISS is `IndexBinaryFlat` over all items. It has one OpenMP thread for
+Run: ``python benchmarks/search.py [--items 1000000] [--only one] [--json FILE]``. Everything is
+asked in turn, each after another query of its own, so that all meet the same machine. Times are
+medians: of one query, of the processor's time, so that other work on the machine does not count;
+of batches, by the clock. FAISS is `IndexBinaryFlat` over all items. It has one OpenMP thread for
 one query, and for batches what is best of: one OpenMP thread, one a core, or one in each of as
 many Python threads as there are cores.
 """
@@ -356,6 +356,9 @@ def holding(subject: Subject) -> Iterator[Row]:
     yield subject.row("memory", subject.index.nbytes / subject.n, "bytes", target="≤ 150")
 
 
+PARTS = {"one": one_at_a_time, "batches": batches, "holding": holding, "ivf": approximate}
+
+
 def table(rows: list[Row]) -> str:
     """The lines, aligned."""
     cells = [("bits", "codes", "case", "median", "", "ratio", "of", "target", "holds")]
@@ -382,6 +385,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100, help="of each kind")
     parser.add_argument("--bits", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--codes", nargs="+", choices=list(CODES), default=list(CODES))
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--json", type=Path, help="write the figures there as well")
     told = parser.parse_args()
     rows: list[Row] = []
@@ -389,8 +393,8 @@ def main() -> None:
         for codes in told.codes:
             subject = Subject(told.items, n_bits, codes, told.queries)
             check(subject)
-            for part in (one_at_a_time, batches, holding, approximate):
-                rows += part(subject)
+            for part in told.only:
+                rows += PARTS[part](subject)
     print(table(rows))
     if told.json:
         told.json.write_text(json.dumps([row._asdict() for row in rows], indent=1) + "\n")

@@ -8,10 +8,11 @@
 (300, 4)
 """
 
+from .client import Client
 from .collection import Collection, open  # noqa: A004 - omhash.open, as in gzip.open
 from .errors import OmhashError
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
 
-__all__ = ["HCFW", "Collection", "Hasher", "OmhashError", "open"]
+__all__ = ["HCFW", "Client", "Collection", "Hasher", "OmhashError", "open"]
 __version__ = "0.1.0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from hashlib import sha256
 from os import PathLike
@@ -16,37 +16,33 @@ import numpy as np
 
 from ._arguments import (
     checked_index,
-    checked_k,
     checked_keys,
     checked_payloads,
     checked_round_id,
     checked_seed,
     checked_sketch_bits,
     checked_widths,
-    configured_hasher,
     hasher_config,
     texts,
 )
-from ._sharing import SharedLock
+from ._looking import Looking, sorted_numbers
 from .codes import pack
-from .encoders import EncodedViews, Suite
-from .errors import DamagedError, InputError, ParameterError, UnsupportedError
+from .encoders import Suite
+from .errors import (
+    DamagedError,
+    InputError,
+    ParameterError,
+    UnsupportedError,
+)
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
-from .index import Found, Kept
 from .learning.labels import Labels, label_matrix
-from .learning.views import Matrix, Views, completed, n_rows, shaped_views
-from .results import ForgetReport, Hit, Item, RoundReport
-from .snapshot import Reference, Snapshot
+from .learning.views import Views, completed, n_rows
+from .results import ForgetReport, RoundReport
 from .store import Additions, Change, Head, Reading, SQLiteStore, problems
-from .store.records import Layout, Numbers
-from .store.where import Clause, Where
-
-_REMEMBERED = 32
-"""Filters whose items are remembered."""
 
 
-class Collection:
+class Collection(Looking):
     """Items, their codes, the hasher and the rounds, in a folder.
 
     Made by `create`, opened by `omhash.open`. Any number of threads and processes may search
@@ -71,21 +67,6 @@ class Collection:
     >>> things.close()
     >>> folder.cleanup()
     """
-
-    def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
-        self._store = store
-        self._lock = SharedLock()
-        self._matching: dict[Clause, tuple[Kept, int]] = {}
-        self._inspected = 0
-        with store.reading() as reading:
-            config = reading.head.config
-            self._modalities: dict[str, int] = config["modalities"]
-            self._blank = configured_hasher(config["hasher"], hasher)
-            self._encoders: dict[str, dict[str, Any]] | None = config.get("encoders")
-            layout = Layout(config["n_bits"], config["sketch_bits"])
-            self._snapshot = Snapshot(self._blank, layout, config["seed"], config["index"])
-        with self._reading():
-            pass  # loads everything
 
     @classmethod
     def create(
@@ -210,7 +191,7 @@ class Collection:
                     extras,
                     fields,
                 ),
-                removed=_sorted(replaced.values()),
+                removed=sorted_numbers(replaced.values()),
                 categories=dict(zip(new, new_codes, strict=True)),
                 round={**asdict(report), "keys": digest},
                 state=state,
@@ -218,55 +199,6 @@ class Collection:
             )
             self._commit(head, change, hasher)
             return report
-
-    def search(
-        self,
-        views: Views | None = None,
-        *,
-        key: str | None = None,
-        k: int = 10,
-        where: Where | None = None,
-        rank: str = "asymmetric",
-        detail: float = 0.0,
-    ) -> list[list[Hit]]:
-        """The items most like each query, best first.
-
-        Parameters
-        ----------
-        views : mapping of modality to array, one row a query
-            Modalities may be left out.
-        key : str
-            Instead of views: more like the item of this key, which is not found itself.
-        where : mapping of field to condition, optional
-            Only items that keep all conditions are found: ``{"categories": "dog"}``,
-            ``{"categories": {"all": ["dog", "ball"]}}``, ``{"price": {"<": 5}}``,
-            ``{"colour": {"in": ["red", "blue"]}}``.
-        rank : {"asymmetric", "hamming"}
-            By the query's real values against the stored bits, or by bits alone.
-        detail : float
-            How much sketches count: 0 finds the same kind of things, more finds the very one.
-
-        Returns
-        -------
-        list of lists of Hit
-            One list a query; fewer than `k` hits only where there are no more.
-        """
-        if (views is None) == (key is None):
-            raise InputError("search needs either views or a key")
-        k = checked_k(k)
-        matrices = None if views is None else self._shaped(views)
-        wanted = [] if key is None else texts([key])
-        with self._reading() as reading:
-            keep = None if where is None else self._kept(reading, where)
-            if matrices is not None:
-                queries = self._snapshot.asked(matrices, rank, detail)
-                return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
-            number = reading.numbers_of(wanted).get(wanted[0])
-            if number is None:
-                raise InputError(f"there is no item with the key {key!r}")
-            queries = self._snapshot.asked_like(reading.item(number), rank, detail)
-            found = self._snapshot.index.search(queries, k + 1, keep=keep)
-            return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
 
     def delete(self, keys: Iterable[str]) -> int:
         """Take items out of the collection; what they taught stays learned.
@@ -281,7 +213,7 @@ class Collection:
             with self._reading() as reading:
                 head, found = reading.head, reading.numbers_of(wanted)
             if found:
-                self._commit(head, Change(removed=_sorted(found.values())))
+                self._commit(head, Change(removed=sorted_numbers(found.values())))
         return len(found)
 
     def forget(self, keys: Sequence[str], views: Views) -> ForgetReport:
@@ -302,7 +234,7 @@ class Collection:
         with self._store.writing():
             with self._reading() as reading:
                 head, found = reading.head, reading.numbers_of(names)
-                rows = reading.rows(_sorted(found.values()))
+                rows = reading.rows(sorted_numbers(found.values()))
                 labels = [
                     self._snapshot.label_sets[rows[found[key]].labels]
                     for key in names
@@ -325,7 +257,7 @@ class Collection:
                     [names for names in labels if names],
                 )
                 state = self._store.save_state("state", hasher.get_state())
-            self._commit(head, Change(removed=_sorted(found.values()), state=state), hasher)
+            self._commit(head, Change(removed=sorted_numbers(found.values()), state=state), hasher)
             return ForgetReport(len(found), missing, self._store.purge())
 
     def compact(self) -> bool:
@@ -365,140 +297,12 @@ class Collection:
                 wrong.append(f"{self._store.path}: category codes are not those of the hasher")
         return wrong
 
-    def encoders(self) -> Suite:
-        """The encoders that the collection remembers; an error if there are none here."""
-        if self._encoders is None:
-            raise UnsupportedError(
-                "the collection was made without encoders: hand in views, or create one with "
-                "encoders=Suite.default()"
-            )
-        return Suite.from_identity(self._encoders)
-
-    def status(self) -> dict[str, Any]:
-        """Plain values that tell of the collection."""
-        with self._reading() as reading:
-            return {
-                "path": str(self._store.path),
-                "generation": reading.head.generation,
-                "items": reading.head.counts["items"],
-                "categories": reading.head.counts["categories"],
-                "rounds": reading.head.counts["rounds"],
-                "n_bits": self._snapshot.layout.n_bits,
-                "modalities": dict(self._modalities),
-                "sketch_bits": dict(self._snapshot.layout.sketches),
-                "hasher": reading.head.config["hasher"]["name"],
-                "bytes_on_disk": self._store.nbytes,
-                "index": self._snapshot.index.report(),
-            }
-
-    def rounds(self) -> list[RoundReport]:
-        """The reports of all rounds, in order."""
-        with self._reading() as reading:
-            return [RoundReport.of(told) for told in reading.rounds()]
-
-    def items(self) -> Iterator[Item]:
-        """All items in order of arrival, as they were when the iteration began."""
-        with self._store.reading() as reading:
-            names = list(reading.categories())
-            sets = {
-                number: tuple(names[place] for place in places)
-                for number, places in reading.label_sets().items()
-            }
-            for block in reading.items_from(0):
-                codes, _, _ = self._snapshot.layout.unpacked(block.bodies)
-                rows = reading.rows(block.numbers)
-                for number, code in zip(block.numbers.tolist(), codes, strict=True):
-                    row = rows[number]
-                    yield Item(row.key, sets[row.labels], row.payload, code)
-
-    def close(self) -> None:
-        """Release everything; what was committed is durable with or without it."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        with self._reading() as reading:
-            return reading.head.counts["items"]
-
     def _commit(self, head: Head, change: Change, hasher: Hasher | None = None) -> None:
         """Commit a change, and take it over at once; `hasher` is the one of a new state."""
         self._store.commit(head, change)
         learned = None if change.state is None or hasher is None else (change.state, hasher)
         with self._reading(learned):
             pass
-
-    def _shaped(self, views: Views) -> dict[str, Matrix]:
-        if isinstance(views, EncodedViews):
-            views.check_made_by(self._encoders)
-        return shaped_views(views, self._modalities)
-
-    @contextmanager
-    def _reading(self, learned: tuple[Reference, Hasher] | None = None) -> Iterator[Reading]:
-        """The store and the snapshot in the same state."""
-        while True:
-            with self._store.reading() as reading:
-                self._follow(reading, learned)
-                with self._lock.shared():
-                    # There may have been a commit, or another thread: then read anew.
-                    if self._snapshot.generation == reading.head.generation:
-                        yield reading
-                        return
-
-    def _follow(self, reading: Reading, learned: tuple[Reference, Hasher] | None) -> None:
-        snapshot, generation = self._snapshot, reading.head.generation
-        if snapshot.generation >= generation:
-            return
-        try:
-            loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
-        except DamagedError:
-            # A later commit removes the files that only earlier ones name.
-            if self._store.superseded(reading.head):
-                return
-            raise
-        with self._lock.alone():
-            if snapshot.generation < generation:
-                snapshot.follow(reading, loaded)
-
-    def _kept(self, reading: Reading, where: Where) -> Kept:
-        """The items that keep the conditions, and some that are no longer there.
-
-        An item never changes, so each is asked about once, and filters are remembered.
-        """
-        end = reading.head.next_number
-        if self._inspected < end:
-            reading.inspect(self._inspected)
-            self._inspected = end
-        clause = reading.compiled(where)
-        known, start = self._matching.pop(clause, (None, 0))
-        numbers = known or _sorted(())
-        if start < end:
-            more = reading.matching(clause, start)
-            numbers = more if known is None else np.concatenate([known.numbers, more])
-        kept = self._snapshot.index.kept(numbers)
-        while len(self._matching) >= _REMEMBERED:
-            self._matching.pop(next(iter(self._matching)), None)
-        self._matching[clause] = kept, end
-        return kept
-
-    def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
-        if not found:
-            return []
-        numbers = np.unique(np.concatenate([one.numbers for one in found]))
-        rows, sets = reading.rows(numbers), self._snapshot.label_sets
-        return [
-            [
-                Hit(rows[n].key, score, distance, sets[rows[n].labels], rows[n].payload)
-                for n, score, distance in zip(
-                    one.numbers.tolist(), one.scores.tolist(), one.distances.tolist(), strict=True
-                )
-            ]
-            for one in found
-        ]
 
 
 def open(  # noqa: A001 - omhash.open reads well
@@ -522,12 +326,3 @@ def _unused_name(reading: Reading) -> str:
     while reading.round(f"round {number}") is not None:
         number += 1
     return f"round {number}"
-
-
-def _sorted(numbers: Iterable[int]) -> Numbers:
-    return np.array(sorted(numbers), dtype=np.int64)
-
-
-def _without(number: int, found: Found) -> Found:
-    others = found.numbers != number
-    return Found(found.numbers[others], found.scores[others], found.distances[others])

@@ -33,6 +33,21 @@ class Hit:
     payload: dict[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a query became.
+
+    Attributes
+    ----------
+    code : packed bits
+    weights : dict of str to float
+        The share of each modality that the query has; their sum is 1.
+    """
+
+    code: Codes
+    weights: dict[str, float]
+
+
 @dataclass(frozen=True)
 class RoundReport:
     """What a round brought.

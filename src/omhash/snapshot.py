@@ -99,14 +99,27 @@ class Snapshot:
         self._loaded = loaded
         self.generation, self.next_number = head.generation, head.next_number
 
-    def asked(self, matrices: Mapping[str, Matrix], rank: str, detail: float) -> Queries:
+    def asked(
+        self,
+        matrices: Mapping[str, Matrix],
+        rank: str,
+        detail: float,
+        emphasis: Mapping[str, float] | None = None,
+    ) -> Queries:
         """Queries that views make."""
         n = n_rows(matrices)
         if self.learned:
-            projections = self.hasher.project(matrices)
+            hasher = self.hasher
+            projections = (
+                hasher.project_with(matrices, emphasis) if emphasis else hasher.project(matrices)
+            )
         else:
             projections = np.zeros((n, self.layout.n_bits), np.float32)
-        values, present = self.sketchers.projected(matrices, n)
+        if emphasis:
+            # What is not to count does not count in the sketches either.
+            matrices = {name: m for name, m in matrices.items() if emphasis.get(name, 1) != 0}
+        # Sketches that do not count are not worth their time, which is most of a query's.
+        values, present = self.sketchers.projected(matrices, n) if detail else ({}, {})
         return Queries.of(
             projections,
             rank=rank,
@@ -138,10 +151,11 @@ class Snapshot:
         for block in reading.items_from(self.next_number):
             self.index.add(block.numbers, *self.layout.unpacked(block.bodies))
             self.next_number = int(block.numbers[-1]) + 1
-        if len(self.index) != reading.head.counts["items"]:
+        n_items = reading.head.counts["items"]
+        if len(self.index) != n_items:
             raise DamagedError(
-                f"the store holds {len(self.index)} items, and {reading.head.counts['items']} "
-                "were committed: restore the collection from a backup"
+                f"{reading.name}: it holds {len(self.index)} items, and {n_items} were committed: "
+                "restore the collection from a backup"
             )
 
     def _empty_index(self) -> Index:

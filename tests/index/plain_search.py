@@ -32,7 +32,7 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
     projection = np.asarray(projection, dtype=np.float64)
     own = np.where(projection > 0, 1, -1)
     grid = own if rank == "hamming" else whole(projection, 32767)
-    grids = {name: whole(values, 127) for name, values in sorted((sketches or {}).items())}
+    grids = {name: whole(values, 7) for name, values in sorted((sketches or {}).items())}
     weights = {
         name: math.sqrt(math.pi / 2) / (len(grids) * length(grid)) if grid.any() else 0.0
         for name, grid in grids.items()
@@ -47,8 +47,9 @@ def plain_search(items, projection, k, *, rank="asymmetric", sketches=None, deta
             if name in item.sketches:
                 added += weights[name] * int(grid_m @ item.sketches[name])
         if detail and any(weights.values()):
-            missed = (1 - score) / 2
-            score = (1 - missed * missed) + detail * (
+            missed = max(1 - score, 0.0)
+            missed *= missed
+            score = (1 - missed * missed / 2) + detail * (
                 min(max(added, 0.0), 0.5) ** 2 + max(added - 0.5, 0.0) / 4
             )
         rows.append((-score, number, int((own != item.code).sum())))

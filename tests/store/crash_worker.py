@@ -6,12 +6,14 @@ begins and what is done. So everything is imported once, not once a kill.
 
 import os
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
 from plan import Plan, perform
 
 import omhash
+from things import create
 
 
 def tell(text):
@@ -30,8 +32,17 @@ def work(folder, n_done):
             tell(f"done {operation['number']}")
 
 
+def warm_up():
+    """Load every kernel, which else each child would do for itself."""
+    with tempfile.TemporaryDirectory() as folder, create(Path(folder) / "things") as things:
+        plan = Plan()
+        for _ in range(10):
+            perform(things, plan.next(), Path(folder))
+
+
 def main():
     folder = Path(sys.argv[1])
+    warm_up()
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -46,4 +57,5 @@ def main():
         tell("dead")
 
 
-main()
+if __name__ == "__main__":
+    main()

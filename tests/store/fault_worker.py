@@ -20,7 +20,6 @@ from omhash.store import problems
 from things import create, ingest, some
 
 faults = ctypes.CDLL(None)
-folder, step = Path(sys.argv[1]), int(sys.argv[2])
 ITEMS = [(1, place) for place in range(3)]
 OPERATIONS = [
     {"kind": "ingest", "number": 7, "keys": [f"item {place}" for place in range(N_ITEMS)]},
@@ -35,32 +34,33 @@ OPERATIONS = [
 QUERIES = some(99, 2)[0]
 
 
-def do(things, operation, place):
+def do(things, operation, place, saved):
     made = place / "made"
     if made.exists():  # it was whole, and only opening it failed
         omhash.open(made).close()
     elif operation["kind"] == "create":
         create(made).close()
     elif operation["kind"] == "restore":
-        omhash.Collection.restore(folder / "saved", made).close()
+        omhash.Collection.restore(saved, made).close()
     else:
         perform(things, {"places": [], **operation}, place)
 
 
-def prepared(place):
+def prepared(folder):
     """A place with a collection that has something to compact, and a log to write back."""
+    place = folder / "place"
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(folder / "base", place)
     return omhash.open(place / "things")
 
 
-def try_one(operation, n, *, for_ever, code, before, after):
-    place = folder / "place"
-    things = prepared(place)
+def try_one(folder, operation, n, *, for_ever, code, before, after):
+    place, saved = folder / "place", folder / "saved"
+    things = prepared(folder)
     faults.faults_arm(ctypes.c_long(n), for_ever, code)
     refused = ""
     try:
-        do(things, operation, place)
+        do(things, operation, place, saved)
     except StoreError as error:
         refused = str(error)
     if not for_ever:
@@ -80,12 +80,12 @@ def try_one(operation, n, *, for_ever, code, before, after):
         told = contents(things)
         assert told == after if done else told in (before, after)
         if not done:
-            do(things, operation, place)
+            do(things, operation, place, saved)
         assert contents(things) == after
         assert things.check() == []
 
 
-def main():
+def main(folder, step):
     (folder / "base").mkdir()
     with create(folder / "base" / "things") as things:
         ingest(things, 1)
@@ -95,17 +95,17 @@ def main():
         before = contents(things)
     report = {}
     for operation in OPERATIONS:
-        with prepared(folder / "place") as things:
+        with prepared(folder) as things:
             faults.faults_arm(ctypes.c_long(0), 0, 0)
-            do(things, operation, folder / "place")
+            do(things, operation, folder / "place", folder / "saved")
             n_calls = faults.faults_seen()
-            after = contents(things)
+            states = {"before": before, "after": contents(things)}
         n_tried = 0
         for n in range(1, n_calls + 1, step):
             for for_ever in (0, 1):
                 code = errno.ENOSPC if (n + for_ever) % 2 else errno.EIO
                 try:
-                    try_one(operation, n, for_ever=for_ever, code=code, before=before, after=after)
+                    try_one(folder, operation, n, for_ever=for_ever, code=code, **states)
                 except BaseException:
                     kind = operation["kind"]
                     os.write(2, f"{kind}, call {n}, for ever {for_ever}, error {code}\n".encode())
@@ -115,4 +115,6 @@ def main():
     os.write(1, json.dumps(report).encode())
 
 
-main()
+if __name__ == "__main__":
+    folder, step = Path(sys.argv[1]), int(sys.argv[2])
+    main(folder, step)

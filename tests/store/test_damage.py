@@ -16,7 +16,7 @@ from omhash.errors import DamagedError, InputError, StoreError
 from omhash.store import problems
 from things import create, ingest, seen
 
-TIMES = 400 if os.environ.get("OMHASH_FULL") == "1" else 8
+TIMES = 100 if os.environ.get("OMHASH_FULL") == "1" else 8
 WITHOUT_CONTENT = ("lock", "items.sqlite-shm")  # made anew by whoever opens the collection
 
 

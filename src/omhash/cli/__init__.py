@@ -15,6 +15,7 @@ from .paper import EXAMPLE as PAPER_EXAMPLE
 from .paper import paper
 from .rounds import forget, ingest
 from .searching import search
+from .serving import demo, serve
 
 __all__ = ["METHODS", "app", "main"]
 
@@ -33,6 +34,8 @@ for command in (
     backup,
     restore,
     compact,
+    serve,
+    demo,
 ):
     app.command()(told_in_a_line()(command))
 app.command(epilog=EXAMPLE)(told_in_a_line()(bench))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -17,9 +17,11 @@ from scipy import sparse
 from .. import open as open_collection
 from ..collection import Collection
 from ..datasets import Part, jsonlines_parts, parts
+from ..encoders import Folder, Skipped, Suite
 from ..errors import DataFileError, InputError, OmhashError, ParameterError
 from ..results import RoundReport
 from .collections import Bits, Modalities, modality_widths
+from .folders import Pictures
 from .output import AsJson, CollectionPath, say_values, watched
 
 ItemFile: TypeAlias = Annotated[
@@ -33,11 +35,35 @@ ItemFile: TypeAlias = Annotated[
 
 _KNOW_THEIR_WIDTHS = (".npz", ".mat")
 
+_ITEMS, _PICTURES = 10_000, 500
+"""In a round, where nothing is said."""
+
 
 def ingest(
     path: CollectionPath,
-    file: ItemFile,
-    round_size: Annotated[int, typer.Option(min=1, help="Items in a round.")] = 10_000,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Items: .npz, .parquet, .jsonl, .mat, or - for JSON lines on standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None, typer.Option(help="Instead of a file: a folder of pictures.")
+    ] = None,
+    captions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSONL", help="The pictures' words and categories, one JSON object a line."
+        ),
+    ] = None,
+    round_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Items in a round.", show_default=f"{_ITEMS:,}, of pictures {_PICTURES}"
+        ),
+    ] = None,
     new: Annotated[
         bool, typer.Option("--create", help="Make the collection if there is none.")
     ] = False,
@@ -45,7 +71,7 @@ def ingest(
     bits: Bits = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn and store a file of any size, round by round.
+    """Learn and store a file of any size, or a folder of pictures, round by round.
 
     Run again after an interruption, it goes on after the rounds that are stored.
     --modality and --bits are of use with --create.
@@ -53,29 +79,67 @@ def ingest(
     widths = modality_widths(modality)
     if not new and (widths or bits):
         raise ParameterError("--modality and --bits are of use only with --create")
-    if new and not Path(path).exists():
-        found = file_parts(file, round_size, widths)
-        first = next(found, None)
-        if first is None:
-            raise DataFileError(f"{file}: holds no items")
-        collection = Collection.create(path, modalities=_widths(file, first, widths), n_bits=bits)
-        found = chain([first], found)
+    if captions is not None and folder is None:
+        raise ParameterError("--captions is of use only with --folder")
+    fresh = new and not Path(path).exists()
+    pictures: Pictures | None = None
+    if file is not None and folder is None:
+        collection, found = _of_file(path, file, round_size or _ITEMS, widths, bits, fresh=fresh)
+    elif folder is not None and file is None:
+        if widths:
+            raise ParameterError("--modality is of no use with --folder: encoders give the widths")
+        collection, pictures = _of_folder(path, Folder(folder, captions), bits, fresh=fresh)
+        found = pictures.parts(round_size or _PICTURES)
     else:
-        collection = open_collection(path)
-        known = collection.status()
-        if {**known["modalities"], **widths} != known["modalities"] or bits not in (
-            None,
-            known["n_bits"],
-        ):
-            raise ParameterError(
-                f"{path}: is there already, with {known['n_bits']} bits and the modalities "
-                f"{', '.join(f'{name}={width}' for name, width in known['modalities'].items())}"
-            )
-        found = file_parts(file, round_size, known["modalities"])
+        raise ParameterError("name a FILE of features or a --folder of pictures")
     with collection:
-        told = _Told(file)
+        told = _Told(file or str(folder))
         _store(collection, found, told, shown=not as_json)
-    told.say(as_json=as_json)
+    told.say(pictures.skipped if pictures else [], as_json=as_json)
+
+
+def _of_folder(
+    path: str, folder: Folder, bits: int | None, *, fresh: bool
+) -> tuple[Collection, Pictures]:
+    """The collection, made if need be, and the pictures of a folder."""
+    if fresh:
+        collection = Collection.create(path, encoders=Suite.default(), n_bits=bits)
+    else:
+        collection = _opened(path, {}, bits)
+    try:
+        return collection, Pictures(folder, collection.encoders())
+    except OmhashError:
+        collection.close()
+        raise
+
+
+def _of_file(
+    path: str, file: str, size: int, widths: dict[str, int], bits: int | None, *, fresh: bool
+) -> tuple[Collection, Iterator[Part]]:
+    """The collection, made if need be, and the parts of a file."""
+    if not fresh:
+        collection = _opened(path, widths, bits)
+        return collection, file_parts(file, size, collection.status()["modalities"])
+    found = file_parts(file, size, widths)
+    first = next(found, None)
+    if first is None:
+        raise DataFileError(f"{file}: holds no items")
+    made = Collection.create(path, modalities=_widths(file, first, widths), n_bits=bits)
+    return made, chain([first], found)
+
+
+def _opened(path: str, widths: Mapping[str, int], bits: int | None) -> Collection:
+    """A collection that is there, if it is what the options say."""
+    collection = open_collection(path)
+    known = collection.status()
+    told = {**known["modalities"], **widths}, bits or known["n_bits"]
+    if told != (known["modalities"], known["n_bits"]):
+        collection.close()
+        raise ParameterError(
+            f"{path}: is there already, with {known['n_bits']} bits and the modalities "
+            f"{', '.join(f'{name}={width}' for name, width in known['modalities'].items())}"
+        )
+    return collection
 
 
 def forget(
@@ -141,7 +205,9 @@ class _Told:
     reports: list[RoundReport] = field(default_factory=list)
     since: float = field(default_factory=time.perf_counter)
 
-    def say(self, *, as_json: bool) -> None:
+    def say(self, skipped: Sequence[Skipped], *, as_json: bool) -> None:
+        for one in skipped:
+            typer.echo(f"omhash: skipped: {one.reason}", err=True)
         reports = self.reports
         names = [name for report in reports for name in report.new_categories]
         say_values(
@@ -153,6 +219,7 @@ class _Told:
                 "labelled": sum(report.labelled for report in reports),
                 "replaced": sum(report.replaced for report in reports),
                 "new_categories": names if as_json else len(names),
+                "skipped": [one.file for one in skipped] if as_json else len(skipped),
                 "seconds": round(time.perf_counter() - self.since, 3),
             },
             as_json=as_json,
@@ -172,7 +239,8 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
                 else:
                     if told.stored_before and not told.reports:
                         told.resumed_at = number
-                    told.reports.append(_stored(collection, told.file, part, round_id))
+                    report = _stored(collection, told.file, part, round_id)
+                    told.reports += [report] if report else []
                 told.passed = part.stop
                 total = None if part.share is None else 1.0
                 done = f"{part.stop:,} items"
@@ -188,8 +256,10 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         raise DataFileError(f"{told.file}: holds no items")
 
 
-def _stored(collection: Collection, file: str, part: Part, round_id: str) -> RoundReport:
+def _stored(collection: Collection, file: str, part: Part, round_id: str) -> RoundReport | None:
     items = part.read()
+    if not items.keys:  # pictures none of which can be read
+        return None
     try:
         return collection.ingest(
             items.views,

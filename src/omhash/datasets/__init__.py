@@ -2,7 +2,7 @@
 
 from . import emoji, synthetic
 from .base import LabelledData, Round, Stream
-from .items import Items, Part
+from .items import Items, Part, digest
 from .jsonlines import jsonlines_parts
 from .loading import load, parts
 from .npz import write_npz
@@ -15,6 +15,7 @@ __all__ = [
     "Part",
     "Round",
     "Stream",
+    "digest",
     "emoji",
     "iid",
     "jsonlines_parts",

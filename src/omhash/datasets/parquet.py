@@ -73,7 +73,7 @@ def _opened(path: Path) -> Any:
 def _rows(file: Any, path: Path, start: int = 0, *, stored: bool) -> ItemRows:
     rows = ItemRows(path, start, stored=stored)
     for field in file.schema_arrow:
-        if _is_view(field.type) and field.name not in _RESERVED:
+        if is_view(field.type) and field.name not in _RESERVED:
             sparse = pa.types.is_struct(field.type)
             rows.views[field.name] = SparseRows() if sparse else DenseRows()
     return rows
@@ -87,7 +87,7 @@ def _add_batch(rows: ItemRows, batch: Any) -> None:
         present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)) + start
         where = f"{rows.path}: column {modality!r}, rows {first} to {first + len(column) - 1}"
         if len(present):
-            _add(found, present, column.drop_null(), where)
+            add_rows(found, present, column.drop_null(), where)
     if rows.stored:
         _add_fields(rows, batch, first)
     names = batch.schema.names
@@ -105,7 +105,7 @@ def _add_fields(rows: ItemRows, batch: Any, first: int) -> None:
 
 def _is_used(field: Any) -> bool:
     """Whether items that are stored have something of a column."""
-    return field.name in _RESERVED or _is_view(field.type) or _is_plain(field)
+    return field.name in _RESERVED or is_view(field.type) or _is_plain(field)
 
 
 def _is_plain(field: Any) -> bool:
@@ -121,7 +121,8 @@ def _is_plain(field: Any) -> bool:
     )
 
 
-def _is_view(kind: Any) -> bool:
+def is_view(kind: Any) -> bool:
+    """Whether a column's type is that of a view: lists of numbers, or indices and values."""
     if pa.types.is_struct(kind):
         fields = {field.name: field.type for field in kind}
         return bool(
@@ -145,7 +146,8 @@ def _is_numbers(kind: Any) -> bool:
     )
 
 
-def _add(rows: DenseRows | SparseRows, present: Rows, column: Any, where: str) -> None:
+def add_rows(rows: DenseRows | SparseRows, present: Rows, column: Any, where: str) -> None:
+    """Add what a column without nulls holds of the present items; `where` begins errors."""
     if isinstance(rows, SparseRows):
         lengths, indices = _lists(column.field("indices"), where)
         value_lengths, values = _lists(column.field("values"), where)

@@ -85,13 +85,24 @@ class Folder:
         if size < 1:
             raise ParameterError(f"size must be 1 or more, not {size}")
         for start in range(0, len(self.files), size):
-            items, skipped = [], []
-            for file in self.files[start : start + size]:
-                try:
-                    items.append(self._item(file, suite))
-                except InputError as error:
-                    skipped.append(Skipped(file, str(error)))
-            yield FolderRound(tuple(items), tuple(skipped))
+            yield self.part(start, start + size, suite)
+
+    def part(self, start: int, stop: int, suite: Suite) -> FolderRound:
+        """The pictures from one place in `files` up to another."""
+        items, skipped = [], []
+        for file in self.files[start:stop]:
+            try:
+                items.append(self._item(file, suite))
+            except InputError as error:
+                skipped.append(Skipped(file, str(error)))
+        return FolderRound(tuple(items), tuple(skipped))
+
+    def told(self, start: int, stop: int) -> list[tuple[str, int, dict[str, Any]]]:
+        """Files, their sizes, and their captions: what tells a part from another."""
+        return [
+            (file, path.stat().st_size if path.is_file() else 0, self._captions.get(file, {}))
+            for file, path in ((file, self.path / file) for file in self.files[start:stop])
+        ]
 
     def _item(self, file: str, suite: Suite) -> RawItem:
         told = self._captions.get(file, {})

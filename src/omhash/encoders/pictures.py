@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,6 +40,30 @@ def square(picture: Picture, side: int, *, max_pixels: int = MAX_PIXELS) -> Imag
     >>> square(Image.new("RGBA", (40, 20)), 8).getpixel((0, 0))
     (255, 255, 255)
     """
+    return _read(picture, max_pixels, lambda image: _squared(image, side))
+
+
+def thumbnail(picture: Picture, side: int = 128, *, max_pixels: int = MAX_PIXELS) -> str:
+    """A small copy of the picture as a data URI, to keep as the field "picture" of a payload.
+
+    Nothing but its pixels is copied: no place, no camera, no name.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> thumbnail(Image.new("RGB", (400, 200)))[:27]
+    'data:image/webp;base64,UklG'
+    """
+    small = _read(picture, max_pixels, lambda image: _contained(image, side))
+    file = io.BytesIO()
+    small.save(file, "WEBP", quality=80)
+    return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def _read(
+    picture: Picture, max_pixels: int, shaped: Callable[[Image.Image], Image.Image]
+) -> Image.Image:
+    """What is made of a picture, or an `InputError`, whatever is wrong with the picture."""
     where = _where(picture)
     try:
         with warnings.catch_warnings():
@@ -45,7 +71,7 @@ def square(picture: Picture, side: int, *, max_pixels: int = MAX_PIXELS) -> Imag
             warnings.simplefilter("ignore")
             image = _opened(picture, where)
             _check_size(image, max_pixels, where)
-            return _squared(image, side)
+            return shaped(image)
     except InputError:
         raise
     except Image.DecompressionBombError as error:
@@ -89,15 +115,20 @@ def _check_size(image: Image.Image, max_pixels: int, where: str) -> None:
         raise InputError(f"{where}: has no pixels")
 
 
-def _squared(image: Image.Image, side: int) -> Image.Image:
+def _contained(image: Image.Image, side: int) -> Image.Image:
+    """Upright, with transparency, no larger than a square."""
     if image.format == "JPEG":
         image.draft("RGB", (2 * side, 2 * side))
     upright = ImageOps.exif_transpose(image)
-    if upright.mode == "RGB" and upright.size == (side, side):
-        return upright.copy()
     if upright.mode.startswith("I") or upright.mode == "F":
         upright = _eight_bits(upright)
-    small = ImageOps.contain(upright.convert("RGBA"), (side, side), Image.Resampling.BICUBIC)
+    return ImageOps.contain(upright.convert("RGBA"), (side, side), Image.Resampling.BICUBIC)
+
+
+def _squared(image: Image.Image, side: int) -> Image.Image:
+    if image.mode == "RGB" and image.size == (side, side) and not image.getexif():
+        return image.copy()
+    small = _contained(image, side)
     paper = Image.new("RGBA", (side, side), "white")
     paper.alpha_composite(small, ((side - small.width) // 2, (side - small.height) // 2))
     return paper.convert("RGB")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ..codes import Codes, pack
-from ..errors import LabelError, ParameterError, ViewError
+from ..errors import LabelError, ParameterError, UnsupportedError, ViewError
 from ..learning.labels import LabelMatrix, Labels, label_matrix
 from ..learning.views import View, Views, filled, n_rows, shaped_views
 
@@ -192,6 +192,26 @@ class Hasher(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
     def encode(self, views: Views) -> Codes:
         """Packed codes of items, shape (n, n_bits / 8)."""
         return pack(self.project(views))
+
+    def project_with(self, views: Views, emphasis: Mapping[str, float]) -> NDArray[np.float32]:
+        """Projections in which modalities count more or less than was learned.
+
+        Parameters
+        ----------
+        emphasis : mapping of modality to number from 0
+            1, also where nothing is said, is as learned; 0 leaves the modality out.
+        """
+        if any(factor not in (0, 1) for factor in emphasis.values()):
+            raise UnsupportedError(f"{type(self).__name__} cannot weigh modalities anew")
+        return self.project({name: view for name, view in views.items() if emphasis.get(name, 1)})
+
+    def modality_weights(
+        self,
+        views: Views,  # noqa: ARG002 - for the methods that have weights
+        emphasis: Mapping[str, float] | None = None,  # noqa: ARG002 - likewise
+    ) -> dict[str, NDArray[np.float64]]:
+        """The share of each modality in an item's projection; shares of an item add up to 1."""
+        raise UnsupportedError(f"{type(self).__name__} has no weights of modalities")
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` where a parameter breaks its declared constraint."""

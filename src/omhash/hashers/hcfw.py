@@ -16,7 +16,7 @@ from ..errors import (
     StateError,
     ViewError,
 )
-from ..learning.heads import Outputs, fused, in_blocks, outputs
+from ..learning.heads import Outputs, fused, in_blocks, outputs, shares
 from ..learning.labels import Labels, label_matrix
 from ..learning.views import Matrix, Views, n_rows, shaped_views
 from .base import (
@@ -231,15 +231,81 @@ class HCFW(Hasher):
         matrices = shaped_views(views, self._learned.modalities)
         return self._projected(matrices, np.ones(n_rows(matrices), dtype=bool))
 
-    def _projected(
-        self, matrices: Mapping[str, Matrix], wanted: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Projections of all items; those that are wanted must have a modality."""
+    def project_with(self, views: Views, emphasis: Mapping[str, float]) -> NDArray[np.float32]:
+        """Projections in which modalities count more or less; see `Hasher.project_with`.
+
+        Examples
+        --------
+        >>> from omhash.datasets import synthetic
+        >>> data = synthetic.make(n_items=200, seed=0)
+        >>> hasher = HCFW(n_bits=16, random_state=0)
+        >>> hasher = hasher.partial_fit(data.views, data.labels, categories=data.categories)
+        >>> only = hasher.project_with(data.views, {"text": 0})
+        >>> bool((only == hasher.project({"image": data.views["image"]})).all())
+        True
+        """
+        matrices = self._emphasised(views, emphasis)
+        return self._projected(matrices, np.ones(n_rows(matrices), dtype=bool), emphasis)
+
+    def modality_weights(
+        self, views: Views, emphasis: Mapping[str, float] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """The share of each modality in an item's projection; see `Hasher.modality_weights`.
+
+        With the weights "precision", which differ by target, the mean over the targets.
+
+        Examples
+        --------
+        >>> from omhash.datasets import synthetic
+        >>> data = synthetic.make(n_items=200, noise={"image": 0.5, "text": 9}, seed=0)
+        >>> hasher = HCFW(n_bits=16, random_state=0)
+        >>> hasher = hasher.partial_fit(data.views, data.labels, categories=data.categories)
+        >>> weights = hasher.modality_weights(data.views)
+        >>> bool((weights["image"] > weights["text"]).all())
+        True
+        """
+        matrices = self._emphasised(views, emphasis or {})
         model = self._learned
-        found: dict[str, Outputs] = {
+        found = self._outputs(matrices)
+        if model.categories:
+            _, variance = model.prior(codes=self.targets == "codes")
+            rule = self.weights
+        else:
+            variance, rule = np.ones(1), "equal"
+        parts = shares(rule, found, model.heads, prior_variance=variance, emphasis=emphasis)
+        return dict(zip(found, parts.T, strict=True))
+
+    def _emphasised(self, views: Views, emphasis: Mapping[str, float]) -> dict[str, Matrix]:
+        """Checked views without those that are not to count."""
+        matrices = shaped_views(views, self._learned.modalities)
+        for name, factor in emphasis.items():
+            if name not in self._learned.modalities:
+                raise ViewError(f"emphasis: there is no modality {name!r}")
+            if not (factor == 0 or POSITIVE.holds(factor)):
+                raise ParameterError(
+                    f"emphasis of {name!r} must be a number from 0, not {factor!r}"
+                )
+        kept = {name: matrix for name, matrix in matrices.items() if emphasis.get(name, 1) > 0}
+        if not kept:
+            raise ParameterError("emphasis leaves no modality of the query: give one more than 0")
+        return kept
+
+    def _outputs(self, matrices: Mapping[str, Matrix]) -> dict[str, Outputs]:
+        model = self._learned
+        return {
             name: outputs(name, matrix, model.heads[name], model.kernels.get(name))
             for name, matrix in matrices.items()
         }
+
+    def _projected(
+        self,
+        matrices: Mapping[str, Matrix],
+        wanted: NDArray[np.bool_],
+        emphasis: Mapping[str, float] | None = None,
+    ) -> NDArray[np.float32]:
+        """Projections of all items; those that are wanted must have a modality."""
+        model = self._learned
+        found = self._outputs(matrices)
         lacking = wanted & ~np.logical_or.reduce([present for _, present in found.values()])
         if lacking.any():
             raise ViewError(f"row {int(np.argmax(lacking))}: the item lacks every modality")
@@ -251,6 +317,7 @@ class HCFW(Hasher):
             model.heads,
             prior=model.prior(codes=self.targets == "codes"),
             mean=self.targets == "categories",
+            emphasis=emphasis,
         )
         if self.targets == "codes":
             return np.asarray(prediction, dtype=np.float32)

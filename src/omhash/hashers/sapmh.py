@@ -43,9 +43,10 @@ class SAPMH(BatchBaseline):
     kernels : int, or mapping of modality to number of anchors, optional
         See `HCFW`; one number stands for every modality, and None for plain features.
     authors_program : bool
-        Reproduce the authors' program to the letter: the weight of the last modality stands
-        where rho belongs, a query's weights are those of its batch, every modality's map is
-        compared with the first modality for them, and the search starts from random signs.
+        Reproduce the authors' program to the letter: the last modality's weight damps W (by
+        default the mean weight; the objective asks for rho), a query's weights are those of
+        its batch, every modality's map is compared with the first modality for them, and the
+        search starts from random signs.
 
     Attributes
     ----------
@@ -177,8 +178,10 @@ class SAPMH(BatchBaseline):
     ) -> Floats:
         """W."""
         wanted = places.T @ (self.theta * codes + self.rho * similar(labels, codes))
-        rho = float(weights[-1]) if self.authors_program else self.rho
-        outer = self.theta * np.eye(self.n_bits) + rho * codes.T @ codes
+        # The objective asks for rho here. The authors' slip damps W, and without it far fewer
+        # items are found: the default keeps it, independent of the order of modalities.
+        damping = float(weights[-1] if self.authors_program else weights.mean())
+        outer = self.theta * np.eye(self.n_bits) + damping * codes.T @ codes
         return _least_solution(places.T @ places, np.asarray(np.linalg.solve(outer, wanted.T).T))
 
     def _projected(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..compiled import kernel
 from ..popcount import popcount
 from ._postings import Pool, Rows, Words
-from .scores import CODE_BITS, Grid
+from .scores import CODE_BITS, Floats, Grid
 
 BLOCK = 2048
 """Entries whose levels are found at a time: they stay in the nearest cache."""
@@ -66,7 +66,8 @@ class Space(NamedTuple):
     words: Words
     costs: Grid
     places: Rows
-    scores: NDArray[np.float64]
+    scores: Floats
+    added: Floats
 
 
 class Scale(NamedTuple):

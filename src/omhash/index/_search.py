@@ -160,10 +160,11 @@ def _highest(code_score: Any, detail: Any) -> Any:
 @kernel
 def _mixed(code_score: Any, agreement: Any, strength: Any) -> Any:
     """The score: see `scores`. Each step rises with both, so that bounds stay bounds."""
-    missed = (1.0 - code_score) / 2.0
+    missed = max(1.0 - code_score, 0.0)
+    missed *= missed
     agreed = min(max(agreement, 0.0), ENOUGH)
     beyond = max(agreement - ENOUGH, 0.0) / 4.0
-    return (1.0 - missed * missed) + strength * (agreed * agreed + beyond)
+    return (1.0 - missed * missed / 2.0) + strength * (agreed * agreed + beyond)
 
 
 @kernel
@@ -196,8 +197,7 @@ def _score(
                 continue
             start = items.start[chunk[i]]
             for at in range(start, start + items.length[chunk[i]]):
-                slot = items.pool.slots[at]
-                if slot < 0 or (masked and not items.mask[at]):
+                if masked and not items.mask[at]:
                     continue
                 if with_detail:
                     space.places[held], space.scores[held] = at, code_score
@@ -207,9 +207,13 @@ def _score(
                             items, asked, detail, space, held, scores, slots, found
                         )
                         held = 0
-                elif not _is_kept(scores, slots, found, code_score, slot):
+                    continue
+                slot = items.pool.slots[at]
+                if slot < 0:
+                    continue
+                if not _is_kept(scores, slots, found, code_score, slot):
                     break  # what follows has the same score, and came later
-                elif found < k:
+                if found < k:
                     found += 1
         found = _keep_detailed(items, asked, detail, space, held, scores, slots, found)
     return found
@@ -242,24 +246,32 @@ def _keep_detailed(
     slots: Any,
     found: Any,
 ) -> Any:
-    """Add the sketches' part to the scores of some items, and keep the best; how many are kept."""
-    for i in range(held):
-        for word in range(items.pool.sketches.shape[1]):
-            space.words[word, i] = items.pool.sketches[space.places[i], word]
-    added = np.zeros(held)
+    """Add the sketches' part to the scores of some items, and keep the best; how many are kept.
+
+    Plain loops over whole arrays, as in the scan; few items get as far as the last one.
+    """
+    k = len(scores)
+    added, mixed = space.added[:held], space.scores[:held]
+    added[:] = 0.0
     for m in range(len(detail.weights)):
         costs = space.costs[CHUNK : CHUNK + held]
         costs[:] = 0
         for word in range(asked.first[m], asked.last[m]):
-            add_costs(space.words[word][:held], detail.signs[word], detail.planes[word], costs)
+            words = space.words[word][:held]
+            for i in range(held):
+                words[i] = items.pool.sketches[space.places[i], word]
+            add_costs(words, detail.signs[word], detail.planes[word], costs)
+        weight, total, column = detail.weights[m], detail.totals[m], asked.columns[m]
         for i in range(held):
-            if items.pool.present[space.places[i], asked.columns[m]]:
-                added[i] += detail.weights[m] * (detail.totals[m] - 2 * np.int64(costs[i]))
+            if items.pool.present[space.places[i], column]:
+                added[i] += weight * (total - 2 * np.int64(costs[i]))
     for i in range(held):
+        mixed[i] = _mixed(mixed[i], added[i], detail.strength)
+    for i in range(held):
+        if found == k and mixed[i] < scores[0]:
+            continue
         slot = items.pool.slots[space.places[i]]
-        score = _mixed(space.scores[i], added[i], detail.strength)
-        kept = _is_kept(scores, slots, found, score, slot)
-        if kept and found < len(scores):
+        if slot >= 0 and _is_kept(scores, slots, found, mixed[i], slot) and found < k:
             found += 1
     return found
 

@@ -186,6 +186,7 @@ class ExactIndex(Index):
             np.empty(2 * CHUNK, np.int32),
             np.empty(CHUNK, np.int32),
             np.empty(CHUNK),
+            np.empty(CHUNK),
         )
 
 

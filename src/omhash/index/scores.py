@@ -8,12 +8,13 @@ Hamming ranking g is the signs of p: -1 or +1). With an item's signs b and all s
 is a cosine c; for Hamming ranking it is ``1 - 2 d / n_bits``. Without detail it is the score,
 and also for a query without a sketch. With detail the score is
 
-    (1 - ((1 - c) / 2)²) + detail · (min(max(a, 0), ½)² + max(a - ½, 0) / 4)
+    (1 - (1 - c)⁴ / 2) + detail · (min(max(a, 0), ½)² + max(a - ½, 0) / 4)
 
-The first part is 1 less the squared share of the code that is missed: it tells apart what is
-alike from what is not, and hardly what is alike from what is more so. That is left to a, which
-tells how far the sketches agree. The query's sketch projection of each modality m is rounded
-likewise, to ``u = rint(v / max|v| · 127)``, and adds to a
+The first part is nearly flat where c is large, and steep where it is small: it tells apart what
+is alike from what is not, and hardly what is alike from what is more so. That is left to a, which
+tells how far the sketches agree. The steeper the fall, the fewer codes are so near that detail
+could lift their items among the best. The query's sketch projection of each modality m is
+rounded to ``u = rint(v / max|v| · 7)``, as three bits find nearly what all would, and adds to a
 
     √(π / 2) / (M · √(Σ u_j² · bits_m)) · Σ u_j s_j
 
@@ -21,9 +22,8 @@ for each modality that both the query and the item have (M: how many the query h
 shorten cosines by √(2 / π), so that a is the mean cosine of the features, in which a modality
 that the item lacks counts 0. Its square is next to nothing for all but few items. What goes
 beyond ½ counts less: chance hardly reaches so far with 128 bits, and the search can stop the
-sooner the less an item can still gain. Modalities are summed in the
-order of their names. An all-zero projection has cosines of 0. Equal scores are in order of
-arrival.
+sooner the less an item can still gain. Modalities are summed in the order of their names. An
+all-zero projection has cosines of 0. Equal scores are in order of arrival.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Grid = NDArray[np.int32]
 
-CODE_BITS, SKETCH_BITS = 15, 7
+CODE_BITS, SKETCH_BITS = 15, 3
 """Bits of the rounded size of a projection's values."""
 
 ENOUGH = 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
@@ -206,6 +206,7 @@ def fused(
     *,
     prior: tuple[Floats, Floats],
     mean: bool,
+    emphasis: Mapping[str, float] | None = None,
 ) -> Floats:
     """The targets as all modalities of an item together predict them.
 
@@ -216,14 +217,53 @@ def fused(
     prior : mean and variance of the targets, for "precision"
     mean : bool
         Whether weights are scaled to a sum of 1.
+    emphasis : mapping of modality to number, optional
+        What a modality's weights are multiplied by; 1 where nothing is said.
     """
     predictions = predicted(found, heads)
     if rule == "precision":
-        variances = [
-            np.where(present[:, None], heads[name].variances_at(values), np.inf)
-            for name, (values, present) in found.items()
-        ]
-        return modality_weights.precision_fusion(predictions, variances, *prior)[0]
+        variances, factors = _variances(found, heads), _factors(found, emphasis)
+        return modality_weights.precision_fusion(predictions, variances, *prior, factors)[0]
+    weights = _weights(rule, found, heads, emphasis)
+    if mean:
+        weights = modality_weights.shares(weights)
+    return np.asarray(sum(weights[:, [m]] * prediction for m, prediction in enumerate(predictions)))
+
+
+def shares(
+    rule: str,
+    found: Mapping[str, Outputs],
+    heads: Mapping[str, Head],
+    *,
+    prior_variance: Floats,
+    emphasis: Mapping[str, float] | None = None,
+) -> Floats:
+    """The share of each modality in what `fused` gives, one row an item; their sum is 1."""
+    if rule == "precision":
+        return modality_weights.precision_shares(
+            _variances(found, heads), prior_variance, _factors(found, emphasis)
+        )
+    return modality_weights.shares(_weights(rule, found, heads, emphasis))
+
+
+def _variances(found: Mapping[str, Outputs], heads: Mapping[str, Head]) -> list[Floats]:
+    return [
+        np.where(present[:, None], heads[name].variances_at(values), np.inf)
+        for name, (values, present) in found.items()
+    ]
+
+
+def _factors(names: Iterable[str], emphasis: Mapping[str, float] | None) -> list[float]:
+    return [float((emphasis or {}).get(name, 1.0)) for name in names]
+
+
+def _weights(
+    rule: str,
+    found: Mapping[str, Outputs],
+    heads: Mapping[str, Head],
+    emphasis: Mapping[str, float] | None,
+) -> Floats:
+    """Weights that are one number an item and modality: all rules but "precision"."""
     present = np.column_stack([present for _, present in found.values()])
     if rule == "equal":
         weights = modality_weights.equal(present)
@@ -232,10 +272,7 @@ def fused(
     else:
         largest = _LARGEST_GAP * max(head.gap for head in heads.values())
         weights = modality_weights.calibrated(gaps(found, heads)[0], present, largest)
-    if mean:
-        total = weights.sum(axis=1, keepdims=True)
-        weights = weights / np.where(total > 0, total, 1.0)
-    return np.asarray(sum(weights[:, [m]] * prediction for m, prediction in enumerate(predictions)))
+    return weights * _factors(found, emphasis)
 
 
 def in_blocks(function: Callable[[Any], NDArray[Any]], matrix: Matrix) -> NDArray[Any]:

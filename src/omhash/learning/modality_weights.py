@@ -16,7 +16,7 @@ An item that lacks a modality gives it weight 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ def precision_fusion(
     variances: list[Floats],
     prior_mean: Floats,
     prior_variance: Floats,
+    emphasis: Sequence[float] | None = None,
 ) -> tuple[Floats, Floats]:
     """Fuse predictions of the same targets as independent normal evidence.
 
@@ -85,6 +86,8 @@ def precision_fusion(
     ----------
     predictions, variances : lists of arrays of shape (n, k)
     prior_mean, prior_variance : arrays of shape (k,)
+    emphasis : one number a modality, optional
+        What its evidence is multiplied by; 1 where nothing is said.
 
     Returns
     -------
@@ -107,11 +110,12 @@ def precision_fusion(
     known = prior * prior_mean
     precision = np.broadcast_to(prior, predictions[0].shape).copy()
     evidence = np.broadcast_to(known, predictions[0].shape).copy()
-    for prediction, variance in zip(predictions, variances, strict=True):
+    factors = [1.0] * len(predictions) if emphasis is None else emphasis
+    for prediction, variance, factor in zip(predictions, variances, factors, strict=True):
         # No modality knows less than the prior does: its precision is at least the prior's.
         own = np.maximum(1.0 / np.maximum(variance, least), prior)
-        precision += own - prior
-        evidence += np.where(np.isinf(variance), 0.0, own * prediction - known)
+        precision += factor * (own - prior)
+        evidence += factor * np.where(np.isinf(variance), 0.0, own * prediction - known)
     evidence /= precision
     return evidence, 1.0 / precision
 
@@ -187,3 +191,37 @@ def error_shares(predictions: list[Floats], present: Mask, signs: Floats) -> Flo
 
 def _weighted(predictions: list[Floats], weights: Floats) -> Floats:
     return np.asarray(sum(weights[:, [m]] * own for m, own in enumerate(predictions)))
+
+
+def precision_shares(
+    variances: list[Floats], prior_variance: Floats, emphasis: Sequence[float]
+) -> Floats:
+    """The share of each modality in what `precision_fusion` learns of an item beyond the prior.
+
+    Mean over the targets, shape (n, n_modalities); a row's sum is 1, or 0 where nothing is
+    learned of the item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> precision_shares([np.array([[0.25]]), np.array([[0.5]])], np.array([1.0]), [1.0, 1.0])
+    array([[0.75, 0.25]])
+    """
+    least = np.maximum(1e-6 * prior_variance, 1e-12)
+    prior = 1.0 / np.maximum(prior_variance, least)
+    gains = [
+        factor * np.maximum(1.0 / np.maximum(variance, least) - prior, 0.0)
+        for variance, factor in zip(variances, emphasis, strict=True)
+    ]
+    total = np.sum(gains, axis=0)
+    parts = [
+        np.divide(gain, total, out=np.zeros_like(total), where=total > 0).sum(axis=1)
+        for gain in gains
+    ]
+    return shares(np.column_stack(parts))
+
+
+def shares(weights: Floats) -> Floats:
+    """Weights as shares of their sum in each row; a row of zeros stays as it is."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.asarray(weights / np.where(total > 0, total, 1.0))

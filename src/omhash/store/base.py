@@ -113,9 +113,16 @@ class Change:
 
 
 class Reading(ABC):
-    """One consistent state of the store, whatever is written meanwhile."""
+    """One consistent state of the store, whatever is written meanwhile.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    """
 
     head: Head
+    name: str
 
     @abstractmethod
     def items_from(self, number: int) -> Iterator[Block]:

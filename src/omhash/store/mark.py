@@ -20,20 +20,21 @@ def write_mark(folder: Path, generation: int) -> None:
     """Tell of a commit."""
     fresh = folder / f"{MARK}{FRESH}"
     with told(fresh, "write"):
-        fresh.write_text(f"{generation} {seal(generation)}")
+        fresh.write_bytes(_content(generation))
         fresh.replace(folder / MARK)
 
 
 def read_mark(folder: Path) -> int:
     """The last commit that the mark tells of; a `DamagedError` where it tells of none."""
     path = folder / MARK
+    what = "is not what was written"
     try:
-        generation, sealed = map(int, path.read_bytes().split())
-        if generation >= 0 and seal(generation) == sealed:
+        content = path.read_bytes()
+        generation = int(content.partition(b" ")[0])
+        if content == _content(generation):
             return generation
-        what = "is not what was written"
     except ValueError:
-        what = "is not what was written"
+        pass
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
     raise DamagedError(f"{path}: {what}: check with repair makes it anew")
@@ -45,3 +46,7 @@ def least_generation(folder: Path) -> int:
         return read_mark(folder)
     except DamagedError:
         return 0
+
+
+def _content(generation: int) -> bytes:
+    return f"{generation} {seal(generation)}".encode()

@@ -29,6 +29,7 @@ def problems(path: Path, *, repair: bool = False) -> list[str]:
                 reading.categories()
                 reading.label_sets()
                 reading.rounds()
+                reading.compiled({})  # which looks at the names of all fields
                 reading.inspect(0)
                 n_items = sum(len(block.numbers) for block in reading.items_from(0))
                 if n_items != reading.head.counts["items"]:

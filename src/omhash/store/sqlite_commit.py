@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ CREATE TABLE removed (number INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE TABLE label_sets (number INTEGER PRIMARY KEY, categories TEXT UNIQUE, seal INTEGER);
 CREATE TABLE categories (number INTEGER PRIMARY KEY, name TEXT UNIQUE, code BLOB, seal INTEGER);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, id TEXT UNIQUE, report TEXT, seal INTEGER);
-CREATE TABLE fields (name TEXT PRIMARY KEY);
+CREATE TABLE fields (number INTEGER PRIMARY KEY, name TEXT UNIQUE, seal INTEGER);
 """
 
 
@@ -38,7 +38,7 @@ def emptied() -> dict[str, Any]:
         "next_number": 1,
         "state": None,
         "sketchers": None,
-        "counts": {"items": 0, "label_sets": 0, "categories": 0, "rounds": 0},
+        "counts": {"items": 0, "label_sets": 0, "categories": 0, "rounds": 0, "fields": 0},
     }
 
 
@@ -100,11 +100,19 @@ def _add(connection: sqlite3.Connection, document: dict[str, Any], added: Additi
             strict=True,
         ),
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO fields VALUES (?)", [(name,) for name in sorted(added.fields)]
-    )
+    _add_fields(connection, counts, added.fields)
     document["next_number"] += n
     counts["items"] += n
+
+
+def _add_fields(
+    connection: sqlite3.Connection, counts: dict[str, int], fields: Collection[str]
+) -> None:
+    known = {name for (name,) in connection.execute("SELECT name FROM fields")}
+    for name in sorted(set(fields) - known):
+        values = (counts["fields"] + 1, name)
+        connection.execute("INSERT INTO fields VALUES (?, ?, ?)", (*values, seal(*values)))
+        counts["fields"] += 1
 
 
 def _label_set_numbers(

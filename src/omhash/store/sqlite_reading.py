@@ -30,7 +30,7 @@ class SQLiteReading(Reading):
     """A read transaction; it ends with the context that made it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
+        self._connection, self._path, self.name = connection, path, str(path)
         self.document = self._document()
         if self.document.get("format") != FORMAT:
             raise FormatError(
@@ -53,8 +53,13 @@ class SQLiteReading(Reading):
         cursor = self._connection.execute(
             "SELECT number, labels, record FROM items WHERE number >= ? ORDER BY number", (number,)
         )
+        last = number - 1
         while rows := cursor.fetchmany(_FETCH):
-            yield self._block(rows)
+            block = self._block(rows)
+            if (np.diff(block.numbers, prepend=last) <= 0).any():
+                raise damaged(self._path, "items are out of order")
+            last = int(block.numbers[-1])
+            yield block
 
     def item(self, number: int) -> Block:
         """One item, its record checked."""
@@ -108,7 +113,7 @@ class SQLiteReading(Reading):
 
     def compiled(self, where: Where) -> Clause:
         """Conditions in SQL; an `InputError` where they make no sense."""
-        names = {name for (name,) in self._connection.execute("SELECT name FROM fields")}
+        names = [name for _, name in self._table("fields", "number, name")]
         numbers = {name: number for number, name in enumerate(self.categories())}
         return compiled(where, names, numbers)
 

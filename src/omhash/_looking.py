@@ -1,0 +1,303 @@
+"""All of a collection that only looks: search, items, rounds, and what is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from ._arguments import (
+    checked_k,
+    configured_hasher,
+    texts,
+)
+from ._sharing import SharedLock
+from .codes import pack
+from .encoders import EncodedViews, Suite
+from .errors import (
+    DamagedError,
+    InputError,
+    NotFittedError,
+    UnsupportedError,
+)
+from .hashers.base import Hasher
+from .index import Found, Kept
+from .learning.views import Matrix, Views, shaped_views
+from .results import Explanation, Hit, Item, RoundReport
+from .snapshot import Reference, Snapshot
+from .store import Reading, SQLiteStore
+from .store.records import Layout, Numbers
+from .store.where import Clause, Where
+
+_REMEMBERED = 32
+"""Filters whose items are remembered."""
+
+_AT_ONCE = 500
+"""Items whose keys and payloads are read together."""
+
+
+class Looking:
+    """What a collection can do without changing anything.
+
+    Parameters
+    ----------
+    store : SQLiteStore
+    hasher : Hasher, optional
+        Needed where the collection was made with one that a file cannot describe.
+    """
+
+    def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
+        self._store = store
+        self._lock = SharedLock()
+        self._matching: dict[Clause, tuple[Kept, int]] = {}
+        self._inspected = 0
+        with store.reading() as reading:
+            config = reading.head.config
+            self._modalities: dict[str, int] = config["modalities"]
+            self._blank = configured_hasher(config["hasher"], hasher)
+            self._encoders: dict[str, dict[str, Any]] | None = config.get("encoders")
+            layout = Layout(config["n_bits"], config["sketch_bits"])
+            self._snapshot = Snapshot(self._blank, layout, config["seed"], config["index"])
+        with self._reading():
+            pass  # loads everything
+
+    def search(
+        self,
+        views: Views | None = None,
+        *,
+        key: str | None = None,
+        k: int = 10,
+        where: Where | None = None,
+        rank: str = "asymmetric",
+        detail: float = 0.0,
+        emphasis: Mapping[str, float] | None = None,
+    ) -> list[list[Hit]]:
+        """The items most like each query, best first.
+
+        Parameters
+        ----------
+        views : mapping of modality to array, one row a query
+            Modalities may be left out.
+        key : str
+            Instead of views: more like the item of this key, which is not found itself.
+        where : mapping of field to condition, optional
+            Only items that keep all conditions are found: ``{"categories": "dog"}``,
+            ``{"categories": {"all": ["dog", "ball"]}}``, ``{"price": {"<": 5}}``,
+            ``{"colour": {"in": ["red", "blue"]}}``.
+        rank : {"asymmetric", "hamming"}
+            By the query's real values against the stored bits, or by bits alone.
+        detail : float
+            How much sketches count: 0 finds the same kind of things, more finds the very one.
+        emphasis : mapping of modality to number from 0, optional
+            How much each modality of the views counts: 1, also where nothing is said, is as
+            learned; 0 leaves it out.
+
+        Returns
+        -------
+        list of lists of Hit
+            One list a query; fewer than `k` hits only where there are no more.
+        """
+        if (views is None) == (key is None):
+            raise InputError("search needs either views or a key")
+        k = checked_k(k)
+        matrices = None if views is None else self._shaped(views)
+        wanted = [] if key is None else texts([key])
+        with self._reading() as reading:
+            keep = None if where is None else self._kept(reading, where)
+            if matrices is not None:
+                queries = self._snapshot.asked(matrices, rank, detail, emphasis)
+                return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
+            number = reading.numbers_of(wanted).get(wanted[0])
+            if number is None:
+                raise InputError(f"there is no item with the key {key!r}")
+            queries = self._snapshot.asked_like(reading.item(number), rank, detail)
+            found = self._snapshot.index.search(queries, k + 1, keep=keep)
+            return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
+
+    def explain(
+        self, views: Views, *, emphasis: Mapping[str, float] | None = None
+    ) -> list[Explanation]:
+        """What queries become: their codes, and how much each of their modalities counts."""
+        matrices = self._shaped(views)
+        with self._reading():
+            hasher, learned = self._snapshot.hasher, self._snapshot.learned
+        if not learned:
+            raise NotFittedError("the collection has learned nothing yet: ingest a round first")
+        codes = pack(hasher.project_with(matrices, emphasis or {}))
+        weights = hasher.modality_weights(matrices, emphasis)
+        return [
+            Explanation(code, {name: float(shares[row]) for name, shares in weights.items()})
+            for row, code in enumerate(codes)
+        ]
+
+    def encoders(self) -> Suite:
+        """The encoders that the collection remembers; an error if there are none here."""
+        if self._encoders is None:
+            raise UnsupportedError(
+                "the collection was made without encoders: hand in views, or create one with "
+                "encoders=Suite.default()"
+            )
+        return Suite.from_identity(self._encoders)
+
+    def status(self) -> dict[str, Any]:
+        """Plain values that tell of the collection."""
+        with self._reading() as reading:
+            return {
+                "path": str(self._store.path),
+                "generation": reading.head.generation,
+                "items": reading.head.counts["items"],
+                "categories": reading.head.counts["categories"],
+                "rounds": reading.head.counts["rounds"],
+                "n_bits": self._snapshot.layout.n_bits,
+                "modalities": dict(self._modalities),
+                "sketch_bits": dict(self._snapshot.layout.sketches),
+                "hasher": reading.head.config["hasher"]["name"],
+                "bytes_on_disk": self._store.nbytes,
+                "index": self._snapshot.index.report(),
+            }
+
+    def rounds(self) -> list[RoundReport]:
+        """The reports of all rounds, in order."""
+        with self._reading() as reading:
+            return [RoundReport.of(told) for told in reading.rounds()]
+
+    def categories(self) -> tuple[str, ...]:
+        """The names of all categories, in order of arrival."""
+        with self._reading():
+            return tuple(self._snapshot.categories)
+
+    def get(self, keys: Iterable[str]) -> list[Item]:
+        """The items of these keys, in their order; keys that are not there are passed over."""
+        wanted = texts(keys)
+        with self._reading() as reading:
+            numbers = reading.numbers_of(wanted)
+            rows, sets = reading.rows(sorted_numbers(numbers.values())), self._snapshot.label_sets
+            found = []
+            for number in (numbers[key] for key in wanted if key in numbers):
+                codes, _, _ = self._snapshot.layout.unpacked(reading.item(number).bodies)
+                row = rows[number]
+                found.append(Item(row.key, sets[row.labels], row.payload, codes[0]))
+            return found
+
+    def items(self, *, after: str | None = None) -> Iterator[Item]:
+        """Items in order of arrival, as they were when the iteration began.
+
+        Parameters
+        ----------
+        after : str, optional
+            Only those that came after the item of this key.
+        """
+        with self._store.reading() as reading:
+            start = 0
+            if after is not None:
+                numbers = reading.numbers_of(texts([after]))
+                if after not in numbers:
+                    raise InputError(f"there is no item with the key {after!r}")
+                start = numbers[after] + 1
+            names = list(reading.categories())
+            sets = {
+                number: tuple(names[place] for place in places)
+                for number, places in reading.label_sets().items()
+            }
+            for block in reading.items_from(start):
+                codes, _, _ = self._snapshot.layout.unpacked(block.bodies)
+                for at in range(0, len(codes), _AT_ONCE):
+                    numbered = block.numbers[at : at + _AT_ONCE]
+                    rows = reading.rows(numbered)
+                    for number, code in zip(numbered.tolist(), codes[at:], strict=False):
+                        row = rows[number]
+                        yield Item(row.key, sets[row.labels], row.payload, code)
+
+    def close(self) -> None:
+        """Release everything; what was committed is durable with or without it."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._reading() as reading:
+            return reading.head.counts["items"]
+
+    def _shaped(self, views: Views) -> dict[str, Matrix]:
+        if isinstance(views, EncodedViews):
+            views.check_made_by(self._encoders)
+        return shaped_views(views, self._modalities)
+
+    @contextmanager
+    def _reading(self, learned: tuple[Reference, Hasher] | None = None) -> Iterator[Reading]:
+        """The store and the snapshot in the same state."""
+        while True:
+            with self._store.reading() as reading:
+                self._follow(reading, learned)
+                with self._lock.shared():
+                    # There may have been a commit, or another thread: then read anew.
+                    if self._snapshot.generation == reading.head.generation:
+                        yield reading
+                        return
+
+    def _follow(self, reading: Reading, learned: tuple[Reference, Hasher] | None) -> None:
+        snapshot, generation = self._snapshot, reading.head.generation
+        if snapshot.generation >= generation:
+            return
+        try:
+            loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
+        except DamagedError:
+            # A later commit removes the files that only earlier ones name.
+            if self._store.superseded(reading.head):
+                return
+            raise
+        with self._lock.alone():
+            if snapshot.generation < generation:
+                snapshot.follow(reading, loaded)
+
+    def _kept(self, reading: Reading, where: Where) -> Kept:
+        """The items that keep the conditions, and some that are no longer there.
+
+        An item never changes, so each is asked about once, and filters are remembered.
+        """
+        end = reading.head.next_number
+        if self._inspected < end:
+            reading.inspect(self._inspected)
+            self._inspected = end
+        clause = reading.compiled(where)
+        known, start = self._matching.pop(clause, (None, 0))
+        numbers = known or sorted_numbers(())
+        if start < end:
+            more = reading.matching(clause, start)
+            numbers = more if known is None else np.concatenate([known.numbers, more])
+        kept = self._snapshot.index.kept(numbers)
+        while len(self._matching) >= _REMEMBERED:
+            self._matching.pop(next(iter(self._matching)), None)
+        self._matching[clause] = kept, end
+        return kept
+
+    def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
+        if not found:
+            return []
+        numbers = np.unique(np.concatenate([one.numbers for one in found]))
+        rows, sets = reading.rows(numbers), self._snapshot.label_sets
+        return [
+            [
+                Hit(rows[n].key, score, distance, sets[rows[n].labels], rows[n].payload)
+                for n, score, distance in zip(
+                    one.numbers.tolist(), one.scores.tolist(), one.distances.tolist(), strict=True
+                )
+            ]
+            for one in found
+        ]
+
+
+def _without(number: int, found: Found) -> Found:
+    others = found.numbers != number
+    return Found(found.numbers[others], found.scores[others], found.distances[others])
+
+
+def sorted_numbers(numbers: Iterable[int]) -> Numbers:
+    """Item numbers in order."""
+    return np.array(sorted(numbers), dtype=np.int64)
