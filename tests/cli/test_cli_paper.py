@@ -99,7 +99,7 @@ def test_printed_values_stand_below_those_found(authors, data, method):
 
 def test_each_table_of_the_paper_has_its_printed_values(authors):
     (incremental,) = tables(authors, "incremental", "NUS-WIDE")
-    scenario = "category-incremental, non-overlap"
+    scenario = "non-overlap"
     assert beside(incremental, "96 bits", scenario, "HCFW")[1]["text"] == "0.4273 ± 0.0345"
     (codes,) = tables(authors, "category-codes", "NUS-WIDE")
     assert codes["header"] == ["", "", *(f"round {at}" for at in (1, 2, 3, 4, 5))]

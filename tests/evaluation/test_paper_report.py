@@ -77,8 +77,8 @@ def test_a_cell_of_the_standard_table_is_what_plain_computation_gives(told):
 @pytest.mark.parametrize(
     ("scenario", "stream", "name", "n_bits"),
     [
-        ("category-incremental, overlap", overlap, "OASIS", 24),
-        ("category-incremental, non-overlap", non_overlap, "HCFW, omhash's default", 16),
+        ("overlap", overlap, "OASIS", 24),
+        ("non-overlap", non_overlap, "HCFW, omhash's default", 16),
     ],
 )
 def test_a_cell_of_the_incremental_table_is_what_plain_computation_gives(
@@ -256,8 +256,8 @@ def test_a_run_that_fails_is_told_and_the_others_are_shown(tmp_path, monkeypatch
     assert {what.split(":")[0] for what, _ in outcome.failures} == {"bound, non-overlap"}
     assert all("no item has all its labels" in why for _, why in outcome.failures)
     table = tables(outcome.told, "incremental")[0]
-    assert row(table, "category-incremental, non-overlap", "HCFW")["16 bits"]["text"] == "–"
-    assert row(table, "category-incremental, overlap", "HCFW")["16 bits"]["text"] != "–"
+    assert row(table, "non-overlap", "HCFW")["16 bits"]["text"] == "–"
+    assert row(table, "overlap", "HCFW")["16 bits"]["text"] != "–"
     assert "no item has all its labels" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

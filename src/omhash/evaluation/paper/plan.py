@@ -13,8 +13,8 @@ from .methods import Method
 
 SCENARIO_NAMES: Mapping[str, str] = {
     "iid": "standard (IID)",
-    "overlap": "category-incremental, overlap",
-    "non-overlap": "category-incremental, non-overlap",
+    "overlap": "overlap",
+    "non-overlap": "non-overlap",
 }
 
 
