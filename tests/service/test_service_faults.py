@@ -9,10 +9,11 @@ import time
 import httpx
 import pytest
 from browser import served
-from served import names, rows
+from served import fill, names, rows
 
 import omhash
 from omhash import Client
+from omhash.datasets import synthetic
 from omhash.errors import ParameterError
 from omhash.rounds import to_parquet
 from omhash.service import serve
@@ -63,24 +64,30 @@ def test_a_server_killed_during_an_upload_leaves_the_collection_whole(folder, co
         assert len(client) == 300
 
 
-def test_a_stopped_server_finishes_the_round_in_hand(folder, content):
-    with served(folder) as (process, address):
+def test_a_stopped_server_finishes_the_round_in_hand(tmp_path):
+    # Wide features, so that a round is still in hand when the server is told to stop.
+    wide = synthetic.make(n_items=300, n_categories=6, modalities={"image": 3000}, seed=1)
+    fill(tmp_path / "things.omhash", wide)
+    part = slice(200, 300)
+    keys = [f"thing {number}" for number in range(200, 300)]
+    content = to_parquet(rows(wide, part), names(wide, part), keys=keys)
+    with served(tmp_path) as (process, address):
         found = []
         thread = threading.Thread(target=upload, args=(address, content, found))
         with httpx.stream("GET", f"{address}v1/collections/things/progress", timeout=60) as events:
             lines = events.iter_lines()
             assert next(lines) == "event: progress"
             thread.start()
-            for line in lines:
-                if line.startswith("data: ") and json.loads(line[6:])["running"]:
-                    break
+            states = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
+            state = next(state for state in states if state["running"] or state["rounds"] == 2)
+            assert state["running"]
             process.send_signal(signal.SIGTERM)
             for _ in lines:  # the stream ends by itself
                 pass
         thread.join()
         assert process.wait(timeout=60) in (0, -signal.SIGTERM)
         assert found[0]["items"] == 100
-    with omhash.open(folder / "things.omhash") as things:
+    with omhash.open(tmp_path / "things.omhash") as things:
         assert len(things) == 300
         assert things.check() == []
 
