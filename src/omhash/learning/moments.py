@@ -245,8 +245,9 @@ class Moments:
             for rows, targets in _blocks(x, y):
                 x_sum += sign * rows.sum(axis=0)
                 if isinstance(rows, np.ndarray):
+                    # Both by SciPy: the threads of NumPy's own BLAS would stand in the way.
                     xx = blas.dsyrk(sign, rows.T, beta=1.0, c=xx, lower=1, overwrite_c=1)
-                    cross = (targets.T @ rows).T
+                    cross = blas.dgemm(1.0, rows.T, _dense(targets).T, trans_b=1)
                 else:
                     _add_lower(xx, sign * (rows.T @ rows))
                     cross = rows.T @ targets

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import blas, eigh, qr
 
 from .moments import Moments
 
@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 
 _NARROW = 256  # features: up to here eigenvalues cost less than they are worth
 _PROBES, _MIXTURES = 4, 8  # columns that stand for all features, and for all targets
-_STEPS = 16  # of the Lanczos method: always as many, so that a round's cost stays the same
+_BASIS = (
+    144  # columns that all steps together make: always as many, so that the cost stays the same
+)
 
 _POWERS_PER_DECADE = 2
 _RESOLUTION = 1e-6  # of the features' mean square: what float32 features still tell
@@ -118,19 +120,22 @@ def _estimated(moments: Moments, mean: Floats, cross: Floats) -> _Spectrum:
     """
     starts = np.hstack([_signs(len(mean), _PROBES), cross])
     square = moments.mirrored()
-    block, first = np.linalg.qr(starts)
+    # SciPy's BLAS throughout: the threads of NumPy's own would stand in the way.
+    block, first = qr(starts, mode="economic")
     width = block.shape[1]
-    projected = np.zeros((_STEPS * width, _STEPS * width))
+    steps = -(-_BASIS // width)
+    projected = np.zeros((steps * width, steps * width))
     before, beside = np.zeros_like(block), np.zeros((width, width))
-    for step in range(_STEPS):
+    for step in range(steps):
         own = slice(step * width, (step + 1) * width)
-        images = (np.ascontiguousarray(block.T) @ square).T
-        images -= moments.count * np.outer(mean, mean @ block) + before @ beside.T
-        projected[own, own] = block.T @ images
-        images -= block @ projected[own, own]
+        images = blas.dgemm(1.0, square, block)
+        images -= moments.count * np.outer(mean, mean @ block)
+        images = blas.dgemm(-1.0, before, beside, beta=1.0, c=images, trans_b=1, overwrite_c=1)
+        projected[own, own] = inner = blas.dgemm(1.0, block, images, trans_a=1)
+        images = blas.dgemm(-1.0, block, inner, beta=1.0, c=images, overwrite_c=1)
         before = block
-        block, beside = np.linalg.qr(images)
-        if step + 1 < _STEPS:
+        block, beside = qr(images, mode="economic")
+        if step + 1 < steps:
             after = slice(own.stop, own.stop + width)
             projected[after, own], projected[own, after] = beside, beside.T
     values, vectors = eigh(projected)
