@@ -310,9 +310,9 @@ def batches(subject: Subject) -> Iterator[Row]:
         return lambda _: subject.index.search(asked, K)
 
     own = {rank: ours(asked) for rank, asked in subject.asked.items()}
-    alone = in_turn(peers | own, 5, set(), time.perf_counter)
+    alone = in_turn(peers | own, 25, set(), time.perf_counter)
     with busy_process():
-        busy = in_turn(peers | own, 5, set(), time.perf_counter)
+        busy = in_turn(peers | own, 25, set(), time.perf_counter)
     rates = {name: subject.n_queries / seconds for name, seconds in alone.items()}
     best = max(peers, key=lambda name: rates[name])
     for name in (best, *own):
