@@ -7,10 +7,10 @@ INSTALLED := .venv/.installed
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check docs demo lock clean
+.PHONY: help setup test check docs demo browser screenshot lock clean
 
 help:  ## Show the targets
-	@awk -F ':.*##' '/^[a-z]+:.*##/ { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z]+:.*##/ { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED)  ## Build .venv with the locked versions and the project, once
 
@@ -41,6 +41,23 @@ docs: setup  ## Build the documentation into docs/_build/html
 
 demo: setup  ## Stream the bundled emoji and serve a page to search them (SERVE=0: do not serve)
 	$(BIN)/omhash demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+# Without them the page's tests are skipped, and say so.
+browser:  ## Install Chromium and npm, for the tests of the page, where they are missing (Debian, as root)
+	@missing=; for program in chromium chromedriver npm; do \
+	  command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing$$missing"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  { apt-get -qq update && apt-get -qq install --yes --no-install-recommends \
+	      chromium chromium-driver fonts-dejavu-core npm; } >/dev/null && exit 0; \
+	fi; \
+	echo "note: without$$missing, tests of the page are skipped (Debian: apt install chromium chromium-driver npm)" >&2
+
+screenshot: setup  ## Take the README's picture of the page again, as the tests see it
+	$(BIN)/python -m pytest tests/service/test_page.py -k words_find
+	cp tests/_screenshots/page.webp docs/page.webp
 
 # The extra encoders stays out of the lock: PyTorch would make every setup gigabytes larger.
 lock:  ## Pin the newest allowed versions in requirements.lock (needs uv)

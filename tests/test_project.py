@@ -2,12 +2,16 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from omhash.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,20 +26,26 @@ def run(*command):
     )
 
 
-def python_blocks(page):
-    """The Python blocks of a page, those marked as not run left out, at their own lines."""
+def blocks(page):
+    """Python and commands of a page, those marked as not run left out, at their own lines."""
     text = page.read_text(encoding="utf-8")
-    for block in re.finditer(rf"^({NOT_RUN.pattern})?```python\n(.*?)^```$", text, re.M | re.S):
+    fenced = rf"^({NOT_RUN.pattern})?```(python|console)\n(.*?)^```$"
+    for block in re.finditer(fenced, text, re.M | re.S):
         if block[1] is None:
-            yield "\n" * text[: block.start(2)].count("\n") + block[2]
+            yield block[2], "\n" * text[: block.start(3)].count("\n") + block[3]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for block in python_blocks(page):
-        exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own pages
+    for language, block in blocks(page):
+        if language == "python":
+            exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own pages
+            continue
+        for command in re.findall(r"^\$ omhash (.+)$", block, re.M):
+            result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+            assert (result.exit_code, result.stderr) == (0, ""), command
 
 
 def test_no_file_names_an_absolute_path():

@@ -70,7 +70,8 @@ def create_app(
     app.state.closing = asyncio.Event()
     problems.add_handlers(app)
     openapi.complete(app)
-    for router in (collections.router, searching.router, learning.router, raw.router):
+    searching.add_search(app)
+    for router in (collections.router, learning.router, raw.router):
         app.include_router(router)
     _add_own_pages(app)
     app.add_middleware(SecurityHeaders)

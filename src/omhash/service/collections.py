@@ -26,13 +26,17 @@ def shelf_of(request: Request) -> Shelf:
     return shelf
 
 
-async def _room(request: Request, name: Annotated[str, Path(pattern=schemas.NAME)]) -> Room:
+Name: TypeAlias = Annotated[str, Path(pattern=schemas.NAME)]
+
+
+async def room_of(request: Request, name: Name) -> Room:
+    """The collection of a name."""
     shelf = shelf_of(request)
     room = shelf.open_room(name)
     return await run_in_threadpool(shelf.room, name) if room is None else room
 
 
-InRoom: TypeAlias = Annotated[Room, Depends(_room)]
+InRoom: TypeAlias = Annotated[Room, Depends(room_of)]
 
 
 def _status(room: Room) -> dict[str, Any]:

@@ -78,7 +78,7 @@ function showNoCollections() {
   results.showNothing(
     "No collections yet",
     make("p", {}, "A collection of your own pictures is made with one command:"),
-    make("pre", {}, make("code", {}, "omhash ingest pets.omhash --folder pictures/")),
+    make("pre", {}, make("code", {}, "omhash ingest pets.omhash --folder pictures/ --create")),
     make("p", {}, "Load this page again afterwards."),
   );
 }
