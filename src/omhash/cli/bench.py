@@ -18,21 +18,10 @@ from .. import evaluation, semantics
 from ..datasets import SCENARIOS, LabelledData
 from ..errors import OmhashError, ParameterError, UnsupportedError
 from ..evaluation import Run
-from ..hashers.base import N_BITS, Hasher
-from ..hashers.hcfw import HCFW
+from ..hashers.base import N_BITS
+from ..hashers.named import METHODS
 from .options import labelled_data, lengths_of, names_in
 from .output import AsJson, say, watched
-
-Source: TypeAlias = Callable[[], semantics.Semantics]
-"""Gives the category vectors when a method asks for them."""
-
-METHODS: Mapping[str, Callable[[int, int, Source], Hasher]] = {
-    "hcfw": lambda n_bits, seed, _: HCFW(n_bits, random_state=seed),
-    "hcfw-published": lambda n_bits, seed, source: HCFW.published(
-        n_bits, semantics=source(), random_state=seed
-    ),
-}
-"""Each method's name, and its hasher for a number of bits, a seed and category vectors."""
 
 _PUBLISHED = "-published"
 _FIGURES = (".pdf", ".png", ".svg")
