@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .bench import EXAMPLE, METHODS, bench
+from .bench import EXAMPLE, bench
 from .collections import backup, check, compact, create, delete, restore, status
 from .exporting import export
 from .output import told_in_a_line
@@ -17,7 +17,7 @@ from .rounds import forget, ingest
 from .searching import search
 from .serving import demo, serve
 
-__all__ = ["METHODS", "app", "main"]
+__all__ = ["app", "main"]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
