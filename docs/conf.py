@@ -20,6 +20,8 @@ apidoc_modules = [
     {
         "path": "../src/omhash",
         "destination": "_build/api",
+        # Bodies of requests, which the service's own documentation tells of.
+        "exclude_patterns": ["../src/omhash/service/schemas.py"],
         "separate_modules": True,
         "module_first": True,
         "automodule_options": ["members", "show-inheritance"],

@@ -101,7 +101,8 @@ def figure(runs: Iterable[Run], path: str | Path, *, metric: str = "map") -> Non
     ----------
     runs : Run
     path : file name that ends in .svg, .pdf or .png
-    metric : name of a recorded measure
+    metric : str
+        A measure that was recorded.
     """
     path = Path(path)
     if path.suffix.lower() not in _SUFFIXES:
