@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from os import PathLike
 from types import FrameType
 
+import numpy as np
 import uvicorn
 from fastapi import FastAPI
 from threadpoolctl import threadpool_limits
 
 from ..errors import ParameterError
+from ..index import ExactIndex, Queries
 from .access import LOOPBACK, Scope
 from .app import create_app
 from .limits import Limits
@@ -73,6 +75,7 @@ def serve(
             f"the service would be open to everybody who reaches {host!r}: give it tokens, or "
             "serve on 127.0.0.1"
         )
+    _compile()
     app = create_app(path, tokens=tokens, origins=origins, limits=limits)
     config = uvicorn.Config(
         app,
@@ -91,3 +94,12 @@ def serve(
             _Server(app, config, ready).run()
     finally:
         sys.setswitchinterval(before)
+
+
+def _compile() -> None:
+    """Search once: on a fresh install that compiles kernels, longer than a request may take."""
+    index = ExactIndex(8, {"any": 8})
+    codes = np.zeros((1, 1), np.uint8)
+    index.add(np.zeros(1, np.int64), codes, {"any": codes})
+    values = np.ones((1, 8), np.float32)
+    index.search(Queries.of(values, sketches={"any": values}, detail=1.0), 1)
