@@ -12,7 +12,7 @@ from commands import omhash as run
 
 import omhash
 from omhash import HCFW, datasets, evaluation, semantics
-from omhash.cli import METHODS
+from omhash.hashers.named import METHODS
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 MEASURED = ("hamming", "asymmetric")
