@@ -22,8 +22,10 @@ from omhash.errors import (
     LabelError,
     ParameterError,
     StoreError,
+    UnsupportedError,
     ViewError,
 )
+from omhash.hashers import FOMH, OMHDQ, SAPMH
 from omhash.store.records import seal
 from things import WIDTHS, create, ingest, seen, some
 
@@ -182,6 +184,13 @@ def test_create(tmp_path, case):
         create(tmp_path / "new", **changed)
     assert list(tmp_path.iterdir()) == []
     create(tmp_path / "new").close()
+
+
+@pytest.mark.parametrize("hasher", [FOMH(), OMHDQ(), SAPMH()], ids=lambda it: type(it).__name__)
+def test_a_hasher_that_changes_stored_codes_is_refused(tmp_path, hasher):
+    with pytest.raises(UnsupportedError, match="use another hasher"):
+        create(tmp_path / "new", hasher=hasher)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):

@@ -110,6 +110,11 @@ class Collection(Looking):
                 f"n_bits={n_bits}, and the hasher has {hasher.n_bits}: leave it out"
             )
         hasher.check_parameters()
+        if getattr(hasher, "recodes_database", False):
+            raise UnsupportedError(
+                f"{type(hasher).__name__} changes the codes of stored items as it learns, and a "
+                "collection never does: use another hasher, such as HCFW"
+            )
         widths = checked_widths(modalities, encoders)
         config = {
             "n_bits": int(hasher.n_bits),
