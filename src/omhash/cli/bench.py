@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from .. import evaluation, semantics
 from ..datasets import SCENARIOS, LabelledData
@@ -166,13 +165,7 @@ def _category_vectors(data: LabelledData, embeddings: Path | None) -> semantics.
 @contextmanager
 def _watched(runs: list[Run], total: int, *, shown: bool) -> Iterator[Callable[[Run], None]]:
     """Keep every run from its first round on, and show the rounds in a bar."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with watched(*columns, shown=shown) as progress:
+    with watched(shown=shown) as progress:
         bar = progress.add_task("first round", total=total)
 
         def after_round(run: Run) -> None:

@@ -11,7 +11,14 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from ..errors import OmhashError, ParameterError
 
@@ -77,11 +84,21 @@ def aligned(lines: Iterable[Sequence[Any]]) -> str:
 
 
 @contextmanager
-def watched(*columns: ProgressColumn, shown: bool) -> Iterator[Progress]:
-    """A bar on stderr, if that is a terminal and `shown` is set."""
+def watched(*further: ProgressColumn, counted: bool = True, shown: bool) -> Iterator[Progress]:
+    """A bar on stderr, if that is a terminal and `shown` is set.
+
+    It tells what is done, how far it is (`counted`: in numbers too) and how long that took.
+    """
     hidden = not (shown and sys.stderr.isatty())
     with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=hidden
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *([MofNCompleteColumn()] if counted else []),
+        TimeElapsedColumn(),
+        *further,
+        console=Console(stderr=True),
+        transient=True,
+        disable=hidden,
     ) as progress:
         yield progress
 

@@ -10,13 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TimeRemainingColumn
 
 from ..datasets import LabelledData
 from ..datasets.mirflickr import MIRFLICKR
@@ -117,15 +111,8 @@ def paper(
         )
         for source in sources
     ]
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     try:
-        with watched(*columns, shown=not as_json) as progress:
+        with watched(TimeRemainingColumn(), shown=not as_json) as progress:
             bar = progress.add_task("runs")
             outcome = reports.make(
                 plans,

@@ -11,7 +11,6 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 import typer
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from scipy import sparse
 
 from .. import open as open_collection
@@ -228,9 +227,8 @@ class _Told:
 
 def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown: bool) -> None:
     stored = {report.id for report in collection.rounds()}
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     try:
-        with watched(*columns, shown=shown) as progress:
+        with watched(counted=False, shown=shown) as progress:
             bar = progress.add_task("first round", total=None)
             for number, part in enumerate(found, 1):
                 round_id = f"items {part.start} to {part.stop - 1}, {part.digest}"

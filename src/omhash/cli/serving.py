@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from .. import open as open_collection
 from ..collection import Collection
@@ -93,13 +92,7 @@ def _streamed(collection: Collection, *, shown: bool) -> Iterator[dict[str, Any]
 
     suite, measures = collection.encoders(), Measures(_DEMO)
     stored = {report.id: report for report in collection.rounds()}
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with watched(*columns, shown=shown) as progress:
+    with watched(shown=shown) as progress:
         rounds = emoji.rounds()
         bar = progress.add_task("", total=sum(len(this.items) for this in rounds))
         for this in rounds:

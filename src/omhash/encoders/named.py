@@ -6,6 +6,7 @@ go through a model one at a time: in a batch, the others would move the last bit
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -42,8 +43,9 @@ class _Named(Encoder):
                 "can be"
             ) from error
 
+    @abstractmethod
     def _load(self, module: Any) -> tuple[Any, Callable[[Any], Any]]:
-        raise NotImplementedError
+        """The model, and what makes a vector of one prepared item."""
 
     @cached_property
     def digest(self) -> str:  # type: ignore[override]  # known once the model is loaded
