@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arguments import (
     checked_k,
+    checked_keys,
     configured_hasher,
     texts,
 )
@@ -22,9 +23,11 @@ from .errors import (
     NotFittedError,
     UnsupportedError,
 )
+from .evaluation._measures import average_precision
 from .hashers.base import Hasher
 from .index import Found, Kept
-from .learning.views import Matrix, Views, shaped_views
+from .learning.labels import Labels, label_matrix
+from .learning.views import Matrix, Views, n_rows, shaped_views
 from .results import Explanation, Hit, Item, RoundReport
 from .snapshot import Reference, Snapshot
 from .store import Reading, SQLiteStore
@@ -112,7 +115,8 @@ class Looking:
             number = reading.numbers_of(wanted).get(wanted[0])
             if number is None:
                 raise InputError(f"there is no item with the key {key!r}")
-            queries = self._snapshot.asked_like(reading.item(number), rank, detail)
+            item = reading.items(sorted_numbers([number]))
+            queries = self._snapshot.asked_like(item, rank, detail)
             found = self._snapshot.index.search(queries, k + 1, keep=keep)
             return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
 
@@ -131,6 +135,55 @@ class Looking:
             Explanation(code, {name: float(shares[row]) for name, shares in weights.items()})
             for row, code in enumerate(codes)
         ]
+
+    def measure(
+        self,
+        views: Views,
+        labels: Labels,
+        *,
+        keys: Sequence[str],
+        categories: Iterable[str] | None = None,
+        depth: int = 100,
+    ) -> float | None:
+        """How well items find others of their kind: mean average precision at a depth.
+
+        Parameters
+        ----------
+        views, labels, categories : as in `Hasher.partial_fit`
+            Items without labels are not asked for.
+        keys : one text per item
+            An item that is stored is not to find itself.
+        depth : int
+            How many found items count.
+
+        Returns
+        -------
+        float or None
+            None where nothing can be told: no item is labelled, or none is stored.
+        """
+        matrices = self._shaped(views)
+        n = n_rows(matrices)
+        read, names = label_matrix(labels, n, categories=categories), checked_keys(keys, n)
+        depth = checked_k(depth)
+        asked = np.flatnonzero(np.diff(read.matrix.indptr)).tolist()
+        if not asked or not len(self):
+            return None
+        wanted = [{read.names[place] for place in places} for places in read.sets(read.names)]
+        with self._reading() as reading:
+            queries = self._snapshot.asked(
+                {name: matrix[asked] for name, matrix in matrices.items()}, "asymmetric", 0.0
+            )
+            found = self._snapshot.index.search(queries, depth + 1)
+            own = reading.numbers_of([names[place] for place in asked])
+            block = reading.items(np.unique(np.concatenate([one.numbers for one in found])))
+            sets = [self._snapshot.label_sets[number] for number in block.labels.tolist()]
+        kinds = dict(zip(block.numbers.tolist(), sets, strict=True))
+        gains = np.zeros((len(asked), depth), dtype=bool)
+        for row, (place, one) in enumerate(zip(asked, found, strict=True)):
+            others = _without(own.get(names[place], -1), one).numbers[:depth].tolist()
+            shared = [not wanted[place].isdisjoint(kinds[number]) for number in others]
+            gains[row, : len(shared)] = shared
+        return float(average_precision(gains, depth).mean())
 
     def encoders(self) -> Suite:
         """The encoders that the collection remembers; an error if there are none here."""
@@ -173,13 +226,16 @@ class Looking:
         wanted = texts(keys)
         with self._reading() as reading:
             numbers = reading.numbers_of(wanted)
-            rows, sets = reading.rows(sorted_numbers(numbers.values())), self._snapshot.label_sets
-            found = []
-            for number in (numbers[key] for key in wanted if key in numbers):
-                codes, _, _ = self._snapshot.layout.unpacked(reading.item(number).bodies)
-                row = rows[number]
-                found.append(Item(row.key, sets[row.labels], row.payload, codes[0]))
-            return found
+            if not numbers:
+                return []
+            there = sorted_numbers(set(numbers.values()))
+            rows, sets = reading.rows(there), self._snapshot.label_sets
+            codes, _, _ = self._snapshot.layout.unpacked(reading.items(there).bodies)
+            coded = dict(zip(there.tolist(), codes, strict=True))
+            return [
+                Item(row.key, sets[row.labels], row.payload, coded[row.number])
+                for row in (rows[numbers[key]] for key in wanted if key in numbers)
+            ]
 
     def items(self, *, after: str | None = None) -> Iterator[Item]:
         """Items in order of arrival, as they were when the iteration began.
@@ -199,7 +255,7 @@ class Looking:
             names = list(reading.categories())
             sets = {
                 number: tuple(names[place] for place in places)
-                for number, places in reading.label_sets().items()
+                for number, places in {0: (), **reading.label_sets()}.items()
             }
             for block in reading.items_from(start):
                 codes, _, _ = self._snapshot.layout.unpacked(block.bodies)

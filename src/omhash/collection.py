@@ -176,8 +176,8 @@ class Collection(Looking):
             teaches = labelled > 0 or head.state is None
             if teaches:
                 given = matrices if head.state else completed(matrices, self._modalities)
-                hasher.partial_fit(given, labels, categories=categories)
-            codes = hasher.item_codes(matrices, labels, categories=categories)
+                hasher.partial_fit(given, read.matrix, categories=read.names)
+            codes = hasher.item_codes(matrices, read.matrix, categories=read.names)
             sketchers = snapshot.sketchers.fitted(matrices)
             values, present = sketchers.projected(matrices, n)
             packed = {name: pack(rows) for name, rows in values.items()}

@@ -92,10 +92,8 @@ class Snapshot:
             self.categories = reading.categories()
         if head.counts["label_sets"] != len(self.label_sets) - 1:
             names = list(self.categories)
-            self.label_sets = {
-                number: tuple(names[place] for place in places)
-                for number, places in reading.label_sets().items()
-            }
+            for number, places in reading.label_sets(len(self.label_sets)).items():
+                self.label_sets[number] = tuple(names[place] for place in places)
         self._loaded = loaded
         self.generation, self.next_number = head.generation, head.next_number
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..collection import Collection
-from ..learning.views import Matrix, n_rows
+from ..learning.views import Matrix
 
 _FILE = "measures.jsonl"
 _MOST_ASKED = 100
-_DEPTH = 100
 
 
 class Measures:
@@ -51,37 +49,14 @@ def mean_average_precision(
     labels: Sequence[Sequence[str]],
     keys: Sequence[str],
 ) -> float | None:
-    """MAP of searching with labelled items among all others; None where that tells nothing.
-
-    Of at most a hundred items, evenly spread; the average precision of each is over the
-    first hundred found, the item itself left out.
-    """
-    labelled = [place for place in range(n_rows(views)) if labels[place]]
-    if not labelled or not len(collection):
+    """`Collection.measure` of at most a hundred of the labelled items, evenly spread."""
+    labelled = np.flatnonzero([bool(names) for names in labels])
+    if not len(labelled):
         return None
-    asked = [labelled[place] for place in _spread(len(labelled))]
-    found = collection.search({name: view[asked] for name, view in views.items()}, k=_DEPTH + 1)
-    return float(
-        np.mean(
-            [
-                _average_precision(
-                    [
-                        not set(labels[place]).isdisjoint(hit.categories)
-                        for hit in hits
-                        if hit.key != keys[place]
-                    ][:_DEPTH]
-                )
-                for place, hits in zip(asked, found, strict=True)
-            ]
-        )
+    spread = np.linspace(0, len(labelled) - 1, min(_MOST_ASKED, len(labelled))).astype(int)
+    asked = labelled[spread].tolist()
+    return collection.measure(
+        {name: view[asked] for name, view in views.items()},
+        [labels[place] for place in asked],
+        keys=[keys[place] for place in asked],
     )
-
-
-def _spread(n: int) -> list[int]:
-    return sorted(set(np.linspace(0, n - 1, _MOST_ASKED).astype(int).tolist()))
-
-
-def _average_precision(relevant: list[bool]) -> float:
-    there = np.flatnonzero(relevant)
-    ranks: Any = np.arange(1, len(there) + 1) / (there + 1)
-    return float(ranks.mean()) if len(there) else 0.0

@@ -129,16 +129,16 @@ class Reading(ABC):
         """Items from a number on, in order."""
 
     @abstractmethod
-    def item(self, number: int) -> Block:
-        """One item."""
+    def items(self, numbers: Numbers) -> Block:
+        """Items by number, in order; those that are not there are passed over."""
 
     @abstractmethod
     def removed_since(self, generation: int) -> Numbers | None:
         """Items that later commits removed, in order; None where that is no longer known."""
 
     @abstractmethod
-    def label_sets(self) -> dict[int, tuple[int, ...]]:
-        """Category numbers of every set of categories that items have; 0 is the empty set."""
+    def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
+        """Category numbers of the sets of categories from a number on; 0 is the empty set."""
 
     @abstractmethod
     def categories(self) -> dict[str, Codes]:

@@ -22,7 +22,7 @@ from .connections import Connections, told
 from .mark import least_generation, write_mark
 from .records import seal
 from .sqlite_commit import SCHEMA, apply, emptied
-from .sqlite_reading import SQLiteReading
+from .sqlite_reading import Known, SQLiteReading
 
 DATABASE, LOCK = "items.sqlite", "lock"
 
@@ -47,6 +47,7 @@ class SQLiteStore(Store):
         if not self._database.is_file():
             raise StoreError(f"{self._database}: is missing: {path} is no collection, or damaged")
         self._connections = Connections(self._database, patience)
+        self._known: Known | None = None
         with self.reading():
             pass  # refuses what cannot be read
 
@@ -65,16 +66,21 @@ class SQLiteStore(Store):
     @contextmanager
     def reading(self) -> Iterator[SQLiteReading]:
         """A consistent state to read from."""
-        least = least_generation(self.path)  # before: a commit in between is no loss
         with self._connections.one() as connection:
             connection.execute("BEGIN")
-            reading = SQLiteReading(connection, self._database)
-            lost = least - reading.head.generation
-            if lost > 0:
-                raise DamagedError(
-                    f"{self._database}-wal: {lost} commits are lost: restore the collection from "
-                    "a backup"
-                )
+            reading = SQLiteReading(connection, self._database, self._known)
+            if reading.known is not self._known:
+                connection.execute("ROLLBACK")
+                least = least_generation(self.path)  # before: a commit in between is no loss
+                connection.execute("BEGIN")
+                reading = SQLiteReading(connection, self._database)
+                lost = least - reading.head.generation
+                if lost > 0:
+                    raise DamagedError(
+                        f"{self._database}-wal: {lost} commits are lost: restore the collection "
+                        "from a backup"
+                    )
+                self._known = reading.known
             yield reading
 
     @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,28 +25,40 @@ _MOST_PARAMETERS = 500
 _SEALED = "number, key, round, labels, payload"
 """Columns of an item that its seal is of; the record has its own."""
 
+Known: TypeAlias = tuple[str, dict[str, Any], Head]
+"""The head as it is written, and what it says."""
+
 
 class SQLiteReading(Reading):
-    """A read transaction; it ends with the context that made it."""
+    """A read transaction; it ends with the context that made it.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    Parameters
+    ----------
+    known : tuple, optional
+        The `known` of an earlier reading: where nothing was committed since, it is taken over.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, known: Known | None = None
+    ) -> None:
         self._connection, self._path, self.name = connection, path, str(path)
-        self.document = self._document()
-        if self.document.get("format") != FORMAT:
-            raise FormatError(
-                f"{path}: written in format {self.document.get('format')!r}, and this version "
-                f"reads {FORMAT}: use a newer omhash"
-            )
-        self.head = Head(**{field.name: self.document[field.name] for field in fields(Head)})
-
-    def _document(self) -> dict[str, Any]:
         with self._sound("head"):
-            ((text, sealed),) = self._connection.execute(
-                "SELECT document, seal FROM head"
-            ).fetchall()
+            ((text, sealed),) = connection.execute("SELECT document, seal FROM head").fetchall()
+        if known is None or known[0] != text:
+            known = text, *self._opened(text, sealed)
+        self.known = known
+        _, self.document, self.head = known
+
+    def _opened(self, text: str, sealed: int) -> tuple[dict[str, Any], Head]:
+        with self._sound("head"):
             self._check("head", (text,), sealed)
             document: dict[str, Any] = json.loads(text)
-            return document
+        if document.get("format") != FORMAT:
+            raise FormatError(
+                f"{self._path}: written in format {document.get('format')!r}, and this version "
+                f"reads {FORMAT}: use a newer omhash"
+            )
+        return document, Head(**{field.name: document[field.name] for field in fields(Head)})
 
     def items_from(self, number: int) -> Iterator[Block]:
         """Items from a number on, in order, each record checked."""
@@ -61,11 +73,15 @@ class SQLiteReading(Reading):
             last = int(block.numbers[-1])
             yield block
 
-    def item(self, number: int) -> Block:
-        """One item, its record checked."""
-        rows = self._connection.execute(
-            "SELECT number, labels, record FROM items WHERE number = ?", (number,)
-        ).fetchall()
+    def items(self, numbers: Numbers) -> Block:
+        """Items by number, in order, each record checked."""
+        rows: list[tuple[int, int, bytes]] = []
+        for marks, part in _parts(numbers.tolist()):
+            rows += self._connection.execute(
+                f"SELECT number, labels, record FROM items WHERE number IN ({marks}) "  # noqa: S608 - values are bound
+                "ORDER BY number",
+                part,
+            )
         return self._block(rows)
 
     def _block(self, rows: Sequence[tuple[int, int, bytes]]) -> Block:
@@ -90,12 +106,10 @@ class SQLiteReading(Reading):
         )
         return np.array([number for (number,) in rows], dtype=np.int64)
 
-    def label_sets(self) -> dict[int, tuple[int, ...]]:
-        """Category numbers of every set of categories, by number."""
-        sets: dict[int, tuple[int, ...]] = {0: ()}
-        for number, categories in self._table("label_sets", "number, categories"):
-            sets[number] = tuple(json.loads(categories))
-        return sets
+    def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
+        """Category numbers of the sets of categories from a number on."""
+        rows = self._table("label_sets", "number, categories", start)
+        return {number: tuple(json.loads(categories)) for number, categories in rows}
 
     def categories(self) -> dict[str, Codes]:
         """Category names and their codes, in order."""
@@ -154,24 +168,20 @@ class SQLiteReading(Reading):
         with told(path), closing(sqlite3.connect(path)) as copied:
             self._connection.backup(copied)
 
-    def _table(self, table: str, columns: str) -> list[list[Any]]:
-        """A whole small table, in order, as many rows as there must be."""
-        query = f"SELECT {columns}, seal FROM {table} ORDER BY number"  # noqa: S608 - no value in it
-        rows = self._connection.execute(query).fetchall()
-        if len(rows) != self.head.counts[table]:
-            raise damaged(
-                self._path,
-                f"the table {table} has {len(rows)} rows, not {self.head.counts[table]}",
-            )
+    def _table(self, table: str, columns: str, start: int = 0) -> list[list[Any]]:
+        """A small table from a number on, in order, as many rows as there must be."""
+        query = f"SELECT {columns}, seal FROM {table} WHERE number >= ? ORDER BY number"  # noqa: S608 - no value in it
+        rows = self._connection.execute(query, (start,)).fetchall()
+        n = self.head.counts[table] - max(start - 1, 0)
+        if len(rows) != n:
+            raise damaged(self._path, f"the table {table} has {len(rows)} rows, not {n}")
         for *values, sealed in rows:
             self._check(table, values, sealed)
         return [list(row[:-1]) for row in rows]
 
     def _rows(self, by: str, values: Sequence[Any]) -> Iterator[Row]:
         """Items whose column `by` has one of the values."""
-        for start in range(0, len(values), _MOST_PARAMETERS):
-            part = values[start : start + _MOST_PARAMETERS]
-            marks = ", ".join("?" * len(part))
+        for marks, part in _parts(values):
             for *columns, sealed in self._connection.execute(
                 f"SELECT {_SEALED}, seal FROM items WHERE {by} IN ({marks})",  # noqa: S608 - values are bound
                 part,
@@ -191,3 +201,10 @@ class SQLiteReading(Reading):
             yield
         except (TypeError, ValueError) as error:
             raise damaged(self._path, f"the table {table} is not what was written") from error
+
+
+def _parts(values: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """As many values at a time as one statement may have, and a mark for each."""
+    for start in range(0, len(values), _MOST_PARAMETERS):
+        part = values[start : start + _MOST_PARAMETERS]
+        yield ", ".join("?" * len(part)), part
