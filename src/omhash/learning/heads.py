@@ -18,11 +18,12 @@ from .views import Matrix, View, filled
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 128
+_BLOCK = 64
 """Rows that are multiplied at a time, always just as many.
 
 A matrix product may round differently when its shape differs. Blocks of one shape, the last
-one padded, make a row's result the same bits in every batch.
+one padded, make a row's result the same bits in every batch. A single query pays for a whole
+block, so blocks are no longer than large batches need to be multiplied at full speed.
 """
 
 

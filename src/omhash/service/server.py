@@ -22,7 +22,7 @@ from .limits import Limits
 _GRACE = 30
 """Seconds that requests get to end when the service stops; a round in hand gets all it needs."""
 
-_SWITCH = 0.0005
+_SWITCH = 0.00005
 """Seconds between turns of threads: a search should not wait long for a round that is learned."""
 
 
@@ -81,6 +81,7 @@ def serve(
         app,
         host=host,
         port=port,
+        http="httptools",
         log_level="warning",
         access_log=False,
         server_header=False,
