@@ -75,10 +75,10 @@ def checked_payloads(
     return written, fields
 
 
-def checked_k(k: int) -> int:
+def checked_k(k: int, name: str = "k") -> int:
     """How many are to be found."""
     if not _is_whole(k) or k < 1:
-        raise ParameterError(f"k must be a whole number from 1, not {k!r}")
+        raise ParameterError(f"{name} must be a whole number from 1, not {k!r}")
     return int(k)
 
 

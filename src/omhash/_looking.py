@@ -164,7 +164,7 @@ class Looking:
         matrices = self._shaped(views)
         n = n_rows(matrices)
         read, names = label_matrix(labels, n, categories=categories), checked_keys(keys, n)
-        depth = checked_k(depth)
+        depth = checked_k(depth, "depth")
         asked = np.flatnonzero(np.diff(read.matrix.indptr)).tolist()
         if not asked or not len(self):
             return None
