@@ -23,7 +23,6 @@ from .errors import (
     NotFittedError,
     UnsupportedError,
 )
-from .evaluation._measures import average_precision
 from .hashers.base import Hasher
 from .index import Found, Kept
 from .learning.labels import Labels, label_matrix
@@ -161,6 +160,9 @@ class Looking:
         float or None
             None where nothing can be told: no item is labelled, or none is stored.
         """
+        # Not before it is needed: evaluation loads what reads files of data.
+        from .evaluation._measures import average_precision
+
         matrices = self._shaped(views)
         n = n_rows(matrices)
         read, names = label_matrix(labels, n, categories=categories), checked_keys(keys, n)
