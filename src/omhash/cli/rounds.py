@@ -231,13 +231,12 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         with watched(counted=False, shown=shown) as progress:
             bar = progress.add_task("first round", total=None)
             for number, part in enumerate(found, 1):
-                round_id = f"items {part.start} to {part.stop - 1}, {part.digest}"
-                if round_id in stored:
+                if part.round_id in stored:
                     told.stored_before += 1
                 else:
                     if told.stored_before and not told.reports:
                         told.resumed_at = number
-                    report = _stored(collection, told.file, part, round_id)
+                    report = _stored(collection, told.file, part)
                     told.reports += [report] if report else []
                 told.passed = part.stop
                 total = None if part.share is None else 1.0
@@ -254,7 +253,7 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         raise DataFileError(f"{told.file}: holds no items")
 
 
-def _stored(collection: Collection, file: str, part: Part, round_id: str) -> RoundReport | None:
+def _stored(collection: Collection, file: str, part: Part) -> RoundReport | None:
     items = part.read()
     if not items.keys:  # pictures none of which can be read
         return None
@@ -265,7 +264,7 @@ def _stored(collection: Collection, file: str, part: Part, round_id: str) -> Rou
             categories=items.categories or None,
             keys=items.keys,
             payloads=items.payloads,
-            round_id=round_id,
+            round_id=part.round_id,
         )
     except InputError as error:
         raise type(error)(f"{file}, items {part.start} to {part.stop - 1}: {error}") from error

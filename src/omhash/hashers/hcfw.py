@@ -249,6 +249,13 @@ class HCFW(AdditiveHasher):
         self._model = with_heads(self, known.with_sums(sums))
         return self
 
+    def for_encoding(self) -> Self:
+        """A copy without the sums of features, which are most of a hasher, and `semantics`."""
+        light = super().for_encoding()
+        light._model = self._learned.with_sums(Sums({}, self._learned.code_moments))
+        light.semantics = None
+        return light
+
     def project(self, views: Views) -> NDArray[np.float32]:
         """Fused real values, shape (n, n_bits), whose signs are the codes."""
         matrices = shaped_views(views, self._learned.modalities)
