@@ -101,7 +101,7 @@ def slices(
         raise ParameterError(f"size must be 1 or more, not {size!r}")
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     found: list[Slice] = []
-    for url in (url for one in given for url in _found(os.fspath(one))):
+    for url in dict.fromkeys(url for one in given for url in _found(os.fspath(one))):
         with reading(Path(url)), _opened(url) as file:
             total = file.metadata.num_rows
         found += [

@@ -80,11 +80,9 @@ def _together(
     start = time.perf_counter()
     standing = collection.standing()
     surveyed = in_order(client, _surveyed, rounds, standing.modalities)
-    missing = [
-        (one, told)
-        for one, told in zip(rounds, surveyed, strict=True)
-        if told.round_id not in standing.stored
-    ]
+    # The same items under another path are the same round.
+    different = {told.round_id: (one, told) for one, told in zip(rounds, surveyed, strict=True)}
+    missing = [pair for name, pair in different.items() if name not in standing.stored]
     if not missing:
         return
     fresh = [(one, told) for one, told in missing if told.round_id not in standing.taught]
@@ -105,8 +103,8 @@ def _together(
     coded = in_order(client, _coded, parts, light, standing.modalities)
     for (_, told), (added, digest, seconds) in zip(missing, coded, strict=True):
         names = new[told.round_id]
-        one = CodedRound(told.round_id, added, digest, told.labelled, names, share + seconds)
-        yield collection.store_coded(one, coder, since=standing, taught=taught)
+        stored = CodedRound(told.round_id, added, digest, told.labelled, names, share + seconds)
+        yield collection.store_coded(stored, coder, since=standing, taught=taught)
         taught = []
 
 
