@@ -125,12 +125,13 @@ class Standing:
     modalities : dict of str to int
     stored : set of str
         Rounds that are there.
-    taught : set of str
-        Rounds that were learned, which need not be there yet.
+    taught : dict of str to tuple of str
+        Rounds that were learned together with others and need not be there yet, each with the
+        categories that it was the first to have.
     """
 
     coder: Coder
     files: list[dict[str, str]]
     modalities: dict[str, int]
     stored: set[str]
-    taught: set[str]
+    taught: dict[str, tuple[str, ...]]

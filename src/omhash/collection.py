@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from ._arguments import (
     checked_index,
@@ -36,6 +36,9 @@ from .learning.labels import Labels
 from .learning.views import Views, completed, n_rows
 from .results import ForgetReport, RoundReport
 from .store import Change, Head, Reading, SQLiteStore, problems
+
+Taught: TypeAlias = Mapping[str, Sequence[str]]
+"""Rounds that were learned together, each with the categories that it was the first to have."""
 
 
 class Collection(Looking):
@@ -172,7 +175,7 @@ class Collection(Looking):
             new = coder.hasher.categories_[head.counts["categories"] :]
             seconds = time.perf_counter() - start
             coded = CodedRound(name, added, given.digest, given.labelled, new, seconds)
-            return self._store_round(head, coded, coder, [name] if teaches else [])
+            return self._store_round(head, coded, coder, {name: new} if teaches else {})
 
     def standing(self) -> Standing:
         """Where the collection stands: for `omhash.distributed`, which learns elsewhere."""
@@ -180,11 +183,13 @@ class Collection(Looking):
             rounds = reading.rounds()
             coder, head = self._coder(), reading.head
         stored = {told["id"] for told in rounds}
-        taught = stored.union(*(told.get("taught", ()) for told in rounds))
+        taught = {
+            name: tuple(new) for told in rounds for name, new in told.get("taught", {}).items()
+        }
         return Standing(coder, head.files, self._modalities, stored, taught)
 
     def store_coded(
-        self, coded: CodedRound, coder: Coder, *, since: Standing, taught: Sequence[str] = ()
+        self, coded: CodedRound, coder: Coder, *, since: Standing, taught: Taught | None = None
     ) -> RoundReport:
         """Store a round that was coded elsewhere, all of it or nothing.
 
@@ -194,7 +199,7 @@ class Collection(Looking):
             What coded it.
         since : Standing
             Where the collection stood when learning began.
-        taught : sequence of str
+        taught : mapping of round to its new categories
             The rounds that the coder's hasher has learned since, if any: what it learned is
             kept with this round.
         """
@@ -208,7 +213,7 @@ class Collection(Looking):
                     f"{self._store.path}: somebody else taught the collection meanwhile: what was "
                     "learned beside it is given up; do it again"
                 )
-            return self._store_round(head, coded, coder, taught)
+            return self._store_round(head, coded, coder, taught or {})
 
     def _coder(self) -> Coder:
         """What codes items now; its hasher is a copy that may learn."""
@@ -220,7 +225,7 @@ class Collection(Looking):
         return len(coder.sketchers.known) > len(self._snapshot.sketchers.known)
 
     def _store_round(
-        self, head: Head, coded: CodedRound, coder: Coder, taught: Sequence[str]
+        self, head: Head, coded: CodedRound, coder: Coder, taught: Taught
     ) -> RoundReport:
         added, hasher = coded.added, coder.hasher
         with self._reading() as reading:
@@ -372,9 +377,9 @@ def open(  # noqa: A001 - omhash.open reads well
     return Collection(SQLiteStore(Path(path), patience=patience), hasher)
 
 
-def _beside(name: str, taught: Sequence[str]) -> dict[str, list[str]]:
+def _beside(name: str, taught: Taught) -> dict[str, Taught]:
     """What a round's entry says where other rounds were learned with it."""
-    others = [one for one in taught if one != name]
+    others = {one: new for one, new in taught.items() if one != name}
     return {"taught": others} if others else {}
 
 

@@ -29,6 +29,9 @@ _PATIENCE = 10.0
 _AHEAD = 2
 """Tasks that a thread of a worker has before it, so that it never waits for the client."""
 
+_IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+"""Ctrl-C reaches all processes of a terminal; whoever started the workers ends them."""
+
 _LARGE = "10GB"
 """A hasher is sent once and may be large: no reason to warn."""
 
@@ -56,7 +59,9 @@ def connected(
                 workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                preload=_IGNORE_INTERRUPTS,
                 silence_logs=logging.CRITICAL,
             ) as local,
             Client(local) as client,

@@ -87,11 +87,11 @@ def _together(
         return
     fresh = [(one, told) for one, told in missing if told.round_id not in standing.taught]
     hasher = standing.coder.hasher
-    new = _new_categories(hasher, [told for _, told in missing])
-    taught: list[str] = []
+    new = _new_categories(hasher, [told for _, told in fresh])
+    taught: dict[str, tuple[str, ...]] = {}
     if any(told.labelled for _, told in fresh) or not has_begun(hasher):
         _teach(hasher, fresh, standing, client, progress)
-        taught = [told.round_id for _, told in fresh]
+        taught = new
     sketchers = standing.coder.sketchers
     for one, told in missing:
         if told.has & (sketchers.bits.keys() - sketchers.known.keys()):
@@ -102,10 +102,10 @@ def _together(
     share = (time.perf_counter() - start) / len(missing)
     coded = in_order(client, _coded, parts, light, standing.modalities)
     for (_, told), (added, digest, seconds) in zip(missing, coded, strict=True):
-        names = new[told.round_id]
+        names = {**standing.taught, **new}[told.round_id]
         stored = CodedRound(told.round_id, added, digest, told.labelled, names, share + seconds)
         yield collection.store_coded(stored, coder, since=standing, taught=taught)
-        taught = []
+        taught = {}
 
 
 def _teach(
