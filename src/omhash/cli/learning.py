@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +69,7 @@ def learn(
     if not found:
         raise DataFileError(f"{', '.join(data)}: holds no items")
     with (
+        _errors_in_a_line(),
         connected(scheduler, workers=workers or 2) as client,
         _collection(path, found[0], widths, bits, fresh=fresh) as collection,
     ):
@@ -84,6 +87,16 @@ def learn(
         },
         as_json=as_json,
     )
+
+
+@contextmanager
+def _errors_in_a_line() -> Iterator[None]:
+    """Keep Dask's tracebacks off stderr: what stops the command is told in a line."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _collection(

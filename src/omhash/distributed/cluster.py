@@ -113,7 +113,7 @@ def told(client: Client) -> Iterator[None]:
         ) from error
     except (FutureCancelledError, OSError) as error:
         raise ClusterError(
-            f"{address_of(client)}: the scheduler was lost ({error}): start it again and repeat"
+            f"{address_of(client)}: the scheduler was lost: start it again and repeat"
         ) from error
 
 
