@@ -8,8 +8,8 @@ import pytest
 # What helps the tests of one folder may help those of another.
 sys.path += [str(path) for path in Path(__file__).parent.iterdir() if path.is_dir()]
 
-# Programs that tests start, which doctest would import.
-collect_ignore_glob = ["*_worker.py"]
+# Doctest would import programs that tests start, and one conftest.py for another.
+collect_ignore_glob = ["*_worker.py", "conftest.py"]
 
 
 @pytest.fixture(scope="session")

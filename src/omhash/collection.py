@@ -6,18 +6,14 @@ import copy
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
-from hashlib import sha256
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
+from typing import Any, Self, TypeAlias
 
 from ._arguments import (
     checked_index,
     checked_keys,
-    checked_payloads,
     checked_round_id,
     checked_seed,
     checked_sketch_bits,
@@ -25,21 +21,24 @@ from ._arguments import (
     hasher_config,
     texts,
 )
+from ._coding import CodedRound, Coder, GivenRound, Standing
 from ._looking import Looking, sorted_numbers
-from .codes import pack
 from .encoders import Suite
 from .errors import (
+    BusyError,
     DamagedError,
-    InputError,
     ParameterError,
     UnsupportedError,
 )
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
-from .learning.labels import Labels, label_matrix
+from .learning.labels import Labels
 from .learning.views import Views, completed, n_rows
 from .results import ForgetReport, RoundReport
-from .store import Additions, Change, Head, Reading, SQLiteStore, problems
+from .store import Change, Head, Reading, SQLiteStore, problems
+
+Taught: TypeAlias = Mapping[str, Sequence[str]]
+"""Rounds that were learned together, each with the categories that it was the first to have."""
 
 
 class Collection(Looking):
@@ -152,58 +151,111 @@ class Collection(Looking):
             Sending a round again under the same id is harmless.
         """
         start = time.perf_counter()
-        matrices = self._shaped(views)
-        n = n_rows(matrices)
-        if not n:
-            raise InputError("the round has no items")
-        names = checked_keys(keys, n)
-        extras, fields = checked_payloads(payloads, n)
+        given = GivenRound.of(
+            self._shaped(views), labels, keys=keys, payloads=payloads, categories=categories
+        )
         if round_id is not None:
             checked_round_id(round_id)
-        read = label_matrix(labels, n, categories=categories)
-        labelled = int(np.count_nonzero(np.diff(read.matrix.indptr)))
-        digest = sha256("\0".join(names).encode()).hexdigest()
         with self._store.writing():
             with self._reading() as reading:
                 head = reading.head
                 name = round_id or _unused_name(reading)
                 known = reading.round(name)
-                replaced = reading.numbers_of(names) if head.counts["items"] else {}
             if known is not None:
-                return RoundReport.repetition(known, digest)
-            snapshot = self._snapshot
-            hasher = copy.copy(snapshot.hasher)
-            teaches = labelled > 0 or head.state is None
+                return RoundReport.repetition(known, given.digest)
+            coder = self._coder()
+            teaches = given.labelled > 0 or head.state is None
             if teaches:
-                given = matrices if head.state else completed(matrices, self._modalities)
-                hasher.partial_fit(given, read.matrix, categories=read.names)
-            codes = hasher.item_codes(matrices, read.matrix, categories=read.names)
-            sketchers = snapshot.sketchers.fitted(matrices)
-            values, present = sketchers.projected(matrices, n)
-            packed = {name: pack(rows) for name, rows in values.items()}
-            new = hasher.categories_[len(snapshot.categories) :]
-            report = RoundReport(name, n, len(replaced), labelled, new, time.perf_counter() - start)
-            state = self._store.save_state("state", hasher.get_state()) if teaches else None
-            centred = None
-            if len(sketchers.known) > len(snapshot.sketchers.known):
-                centred = self._store.save_state("sketchers", sketchers.to_state())
-            new_codes = hasher.category_codes_[len(snapshot.categories) :]
-            change = Change(
-                added=Additions(
-                    names,
-                    read.sets(hasher.categories_),
-                    snapshot.layout.packed(codes, packed, present),
-                    extras,
-                    fields,
-                ),
-                removed=sorted_numbers(replaced.values()),
-                categories=dict(zip(new, new_codes, strict=True)),
-                round={**asdict(report), "keys": digest},
-                state=state,
-                sketchers=centred,
-            )
-            self._commit(head, change, hasher)
-            return report
+                matrices = given.matrices
+                if head.state is None:
+                    matrices = completed(matrices, self._modalities)
+                coder.hasher.partial_fit(matrices, given.read.matrix, categories=given.read.names)
+            coder = replace(coder, sketchers=coder.sketchers.fitted(given.matrices))
+            added = coder.coded(given)
+            new = coder.hasher.categories_[head.counts["categories"] :]
+            seconds = time.perf_counter() - start
+            coded = CodedRound(name, added, given.digest, given.labelled, new, seconds)
+            return self._store_round(head, coded, coder, {name: new} if teaches else {})
+
+    def standing(self) -> Standing:
+        """Where the collection stands: for `omhash.distributed`, which learns elsewhere."""
+        with self._reading() as reading:
+            rounds = reading.rounds()
+            coder, head = self._coder(), reading.head
+        stored = {told["id"] for told in rounds}
+        taught = {
+            name: tuple(new) for told in rounds for name, new in told.get("taught", {}).items()
+        }
+        return Standing(coder, head.files, self._modalities, stored, taught)
+
+    def store_coded(
+        self, coded: CodedRound, coder: Coder, *, since: Standing, taught: Taught | None = None
+    ) -> RoundReport:
+        """Store a round that was coded elsewhere, all of it or nothing.
+
+        Parameters
+        ----------
+        coder : Coder
+            What coded it.
+        since : Standing
+            Where the collection stood when learning began.
+        taught : mapping of round to its new categories
+            The rounds that the coder's hasher has learned since, if any: what it learned is
+            kept with this round.
+        """
+        with self._store.writing():
+            with self._reading() as reading:
+                head, known = reading.head, reading.round(coded.id)
+            if known is not None:
+                return RoundReport.repetition(known, coded.digest)
+            if (taught or self._centres(coder)) and head.files != since.files:
+                raise BusyError(
+                    f"{self._store.path}: somebody else taught the collection meanwhile: what was "
+                    "learned beside it is given up; do it again"
+                )
+            return self._store_round(head, coded, coder, taught or {})
+
+    def _coder(self) -> Coder:
+        """What codes items now; its hasher is a copy that may learn."""
+        snapshot = self._snapshot
+        return Coder(copy.copy(snapshot.hasher), snapshot.sketchers, snapshot.layout)
+
+    def _centres(self, coder: Coder) -> bool:
+        """Whether a coder has sketchers that the collection has not."""
+        return len(coder.sketchers.known) > len(self._snapshot.sketchers.known)
+
+    def _store_round(
+        self, head: Head, coded: CodedRound, coder: Coder, taught: Taught
+    ) -> RoundReport:
+        added, hasher = coded.added, coder.hasher
+        with self._reading() as reading:
+            replaced = reading.numbers_of(added.keys) if head.counts["items"] else {}
+        report = RoundReport(
+            coded.id,
+            len(added.keys),
+            len(replaced),
+            coded.labelled,
+            coded.new_categories,
+            coded.seconds,
+        )
+        state = self._store.save_state("state", hasher.get_state()) if taught else None
+        centred = None
+        if self._centres(coder):
+            centred = self._store.save_state("sketchers", coder.sketchers.to_state())
+        first = head.counts["categories"]
+        new_codes = dict(
+            zip(hasher.categories_[first:], hasher.category_codes_[first:], strict=True)
+        )
+        change = Change(
+            added=added,
+            removed=sorted_numbers(replaced.values()),
+            categories=new_codes,
+            round={**asdict(report), "keys": coded.digest, **_beside(coded.id, taught)},
+            state=state,
+            sketchers=centred,
+        )
+        self._commit(head, change, hasher)
+        return report
 
     def delete(self, keys: Iterable[str]) -> int:
         """Take items out of the collection; what they taught stays learned.
@@ -323,6 +375,12 @@ def open(  # noqa: A001 - omhash.open reads well
         Seconds to wait while somebody else writes, before a `BusyError`.
     """
     return Collection(SQLiteStore(Path(path), patience=patience), hasher)
+
+
+def _beside(name: str, taught: Taught) -> dict[str, Taught]:
+    """What a round's entry says where other rounds were learned with it."""
+    others = {one: new for one, new in taught.items() if one != name}
+    return {"taught": others} if others else {}
 
 
 def _unused_name(reading: Reading) -> str:

@@ -12,6 +12,7 @@
      ├── StateError (ValueError)         a hasher's state that does not fit
      ├── NotFittedError (RuntimeError)   asked for something that must be learned first
      ├── UnsupportedError (RuntimeError) asked for something this method cannot do
+     ├── ClusterError (RuntimeError)     a cluster cannot be reached, or was lost
      └── StoreError (RuntimeError)       a collection cannot be read or written: no such
           │                              collection, disk full, read-only, closed
           ├── BusyError                  another process is writing
@@ -64,6 +65,10 @@ class NotFittedError(OmhashError, RuntimeError):
 
 class UnsupportedError(OmhashError, RuntimeError):
     """A method cannot do what was asked."""
+
+
+class ClusterError(OmhashError, RuntimeError):
+    """A cluster of workers cannot be reached, or was lost."""
 
 
 class StoreError(OmhashError, RuntimeError):

@@ -10,6 +10,7 @@ from .. import __version__
 from .bench import EXAMPLE, bench
 from .collections import backup, check, compact, create, delete, restore, status
 from .exporting import export
+from .learning import learn
 from .output import told_in_a_line
 from .paper import EXAMPLE as PAPER_EXAMPLE
 from .paper import paper
@@ -25,6 +26,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 for command in (
     create,
     ingest,
+    learn,
     search,
     status,
     delete,

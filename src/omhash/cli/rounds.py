@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .. import open as open_collection
 from ..collection import Collection
-from ..datasets import Part, jsonlines_parts, parts
+from ..datasets import Items, Part, jsonlines_parts, parts
 from ..encoders import Folder, Skipped, Suite
 from ..errors import DataFileError, InputError, OmhashError, ParameterError
 from ..results import RoundReport
@@ -34,7 +34,7 @@ ItemFile: TypeAlias = Annotated[
 
 _KNOW_THEIR_WIDTHS = (".npz", ".mat")
 
-_ITEMS, _PICTURES = 10_000, 500
+ITEMS, _PICTURES = 10_000, 500
 """In a round, where nothing is said."""
 
 
@@ -60,7 +60,7 @@ def ingest(
     round_size: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Items in a round.", show_default=f"{_ITEMS:,}, of pictures {_PICTURES}"
+            min=1, help="Items in a round.", show_default=f"{ITEMS:,}, of pictures {_PICTURES}"
         ),
     ] = None,
     new: Annotated[
@@ -83,7 +83,7 @@ def ingest(
     fresh = new and not Path(path).exists()
     pictures: Pictures | None = None
     if file is not None and folder is None:
-        collection, found = _of_file(path, file, round_size or _ITEMS, widths, bits, fresh=fresh)
+        collection, found = _of_file(path, file, round_size or ITEMS, widths, bits, fresh=fresh)
     elif folder is not None and file is None:
         if widths:
             raise ParameterError("--modality is of no use with --folder: encoders give the widths")
@@ -104,7 +104,7 @@ def _of_folder(
     if fresh:
         collection = Collection.create(path, encoders=Suite.default(), n_bits=bits)
     else:
-        collection = _opened(path, {}, bits)
+        collection = opened(path, {}, bits)
     try:
         return collection, Pictures(folder, collection.encoders())
     except OmhashError:
@@ -117,17 +117,17 @@ def _of_file(
 ) -> tuple[Collection, Iterator[Part]]:
     """The collection, made if need be, and the parts of a file."""
     if not fresh:
-        collection = _opened(path, widths, bits)
+        collection = opened(path, widths, bits)
         return collection, file_parts(file, size, collection.status()["modalities"])
     found = file_parts(file, size, widths)
     first = next(found, None)
     if first is None:
         raise DataFileError(f"{file}: holds no items")
-    made = Collection.create(path, modalities=_widths(file, first, widths), n_bits=bits)
+    made = Collection.create(path, modalities=widths_of(file, first.read(), widths), n_bits=bits)
     return made, chain([first], found)
 
 
-def _opened(path: str, widths: Mapping[str, int], bits: int | None) -> Collection:
+def opened(path: str, widths: Mapping[str, int], bits: int | None) -> Collection:
     """A collection that is there, if it is what the options say."""
     collection = open_collection(path)
     known = collection.status()
@@ -178,10 +178,22 @@ def file_parts(file: str, size: int, widths: Mapping[str, int]) -> Iterator[Part
     return parts(file, size, widths=widths)
 
 
-def _widths(file: str, first: Part, given: Mapping[str, int]) -> dict[str, int]:
+def summary(reports: Sequence[RoundReport], *, as_json: bool) -> dict[str, Any]:
+    """What rounds brought together."""
+    names = [name for report in reports for name in report.new_categories]
+    return {
+        "items": sum(report.items for report in reports),
+        "rounds": len(reports),
+        "labelled": sum(report.labelled for report in reports),
+        "replaced": sum(report.replaced for report in reports),
+        "new_categories": names if as_json else len(names),
+    }
+
+
+def widths_of(file: str, first: Items, given: Mapping[str, int]) -> dict[str, int]:
     """The widths of a new collection: what is said, or else what the first items have."""
     widths = dict(given)
-    for name, view in first.read().views.items():
+    for name, view in first.views.items():
         # Lines and columns of a table say where values are, not how many there could be.
         unknown = sparse.issparse(view) and not file.lower().endswith(_KNOW_THEIR_WIDTHS)
         if unknown and name not in given:
@@ -207,17 +219,11 @@ class _Told:
     def say(self, skipped: Sequence[Skipped], *, as_json: bool) -> None:
         for one in skipped:
             typer.echo(f"omhash: skipped: {one.reason}", err=True)
-        reports = self.reports
-        names = [name for report in reports for name in report.new_categories]
         say_values(
             {
-                "items": sum(report.items for report in reports),
-                "rounds": len(reports),
+                **summary(self.reports, as_json=as_json),
                 "rounds_stored_before": self.stored_before,
                 "resumed_at_round": self.resumed_at,
-                "labelled": sum(report.labelled for report in reports),
-                "replaced": sum(report.replaced for report in reports),
-                "new_categories": names if as_json else len(names),
                 "skipped": [one.file for one in skipped] if as_json else len(skipped),
                 "seconds": round(time.perf_counter() - self.since, 3),
             },
@@ -231,13 +237,12 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         with watched(counted=False, shown=shown) as progress:
             bar = progress.add_task("first round", total=None)
             for number, part in enumerate(found, 1):
-                round_id = f"items {part.start} to {part.stop - 1}, {part.digest}"
-                if round_id in stored:
+                if part.round_id in stored:
                     told.stored_before += 1
                 else:
                     if told.stored_before and not told.reports:
                         told.resumed_at = number
-                    report = _stored(collection, told.file, part, round_id)
+                    report = _stored(collection, told.file, part)
                     told.reports += [report] if report else []
                 told.passed = part.stop
                 total = None if part.share is None else 1.0
@@ -254,7 +259,7 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         raise DataFileError(f"{told.file}: holds no items")
 
 
-def _stored(collection: Collection, file: str, part: Part, round_id: str) -> RoundReport | None:
+def _stored(collection: Collection, file: str, part: Part) -> RoundReport | None:
     items = part.read()
     if not items.keys:  # pictures none of which can be read
         return None
@@ -265,7 +270,7 @@ def _stored(collection: Collection, file: str, part: Part, round_id: str) -> Rou
             categories=items.categories or None,
             keys=items.keys,
             payloads=items.payloads,
-            round_id=round_id,
+            round_id=part.round_id,
         )
     except InputError as error:
         raise type(error)(f"{file}, items {part.start} to {part.stop - 1}: {error}") from error

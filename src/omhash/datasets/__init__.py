@@ -6,6 +6,7 @@ from .items import Items, Part, digest
 from .jsonlines import jsonlines_parts
 from .loading import load, parts
 from .npz import write_npz
+from .slices import Slice, slices
 from .streams import SCENARIOS, iid, non_overlap, overlap
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "LabelledData",
     "Part",
     "Round",
+    "Slice",
     "Stream",
     "digest",
     "emoji",
@@ -23,6 +25,7 @@ __all__ = [
     "non_overlap",
     "overlap",
     "parts",
+    "slices",
     "synthetic",
     "write_npz",
 ]

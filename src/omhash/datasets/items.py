@@ -71,6 +71,11 @@ class Part:
     read: Callable[[], Items]
     share: float | None = None
 
+    @property
+    def round_id(self) -> str:
+        """What the round of these items is called, whoever reads them."""
+        return f"items {self.start} to {self.stop - 1}, {self.digest}"
+
 
 def part_of(start: int, items: Items, n_items: int) -> Part:
     """A part that is in memory already, of a file of `n_items`."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DataFileError
 from .base import LabelledData, Rows
 from .checked import reading
-from .items import Part, part_of
+from .items import Items, Part, part_of
 from .rows import DenseRows, ItemRows, SparseRows
 
 BATCH_ROWS = 1024
@@ -32,7 +32,7 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
         The file is missing, corrupt or of another form; the message names the column.
     """
     path = Path(path)
-    with reading(path), _opened(path) as file:
+    with reading(path), opened_parquet(path) as file:
         rows = _rows(file, path, stored=False)
         if "categories" not in file.schema_arrow.names:
             raise DataFileError(f"{path}: has no column 'categories'; add one of lists of text")
@@ -48,7 +48,7 @@ def load_parquet(path: str | os.PathLike[str]) -> LabelledData:
 
 def parquet_parts(path: Path, size: int, widths: Mapping[str, int]) -> Iterator[Part]:
     """A Parquet file in parts of `size` items; a group of its rows is held beside them."""
-    with reading(path), _opened(path) as file:
+    with reading(path), opened_parquet(path) as file:
         total = file.metadata.num_rows
         rows = _rows(file, path, stored=True)
         columns = [field.name for field in file.schema_arrow if _is_used(field)]
@@ -65,9 +65,57 @@ def parquet_parts(path: Path, size: int, widths: Mapping[str, int]) -> Iterator[
             yield part_of(rows.start, rows.items(widths), total)
 
 
-def _opened(path: Path) -> Any:
+def opened_parquet(source: Any) -> Any:
+    """A path or a file, opened to be read in batches."""
     # Buffering ahead would hold the file in memory beside the views.
-    return pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+    return pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+
+
+class SlicedRows:
+    """Rows of an open Parquet file; only the groups that hold them are read.
+
+    Parameters
+    ----------
+    path : Path
+        What errors and items without a key are called by.
+    """
+
+    def __init__(self, file: Any, path: Path) -> None:
+        self._file = file
+        self._path = path
+
+    def items(self, start: int, stop: int, widths: Mapping[str, int]) -> Items:
+        """The items from `start` to `stop`."""
+        rows = _rows(self._file, self._path, start, stored=True)
+        columns = [field.name for field in self._file.schema_arrow if _is_used(field)]
+        for batch in self._batches(start, stop, columns):
+            _add_batch(rows, batch)
+        return rows.items(widths)
+
+    def labels(self, start: int, stop: int) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+        """Their labels, and the names of the columns."""
+        rows = ItemRows(self._path, start, stored=True)
+        if "categories" not in self._file.schema_arrow.names:
+            return np.zeros((stop - start, 0), dtype=np.uint8), ()
+        for batch in self._batches(start, stop, ["categories"]):
+            _add_batch(rows, batch, fields=False)
+        return rows.labels()
+
+    def _batches(self, start: int, stop: int, columns: list[str]) -> Iterator[Any]:
+        meta = self._file.metadata
+        sizes = [meta.row_group(group).num_rows for group in range(meta.num_row_groups)]
+        ends = np.cumsum(sizes)
+        first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        at = int(ends[first]) - sizes[first]
+        groups = list(range(first, last + 1))
+        for batch in self._file.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
+            piece = batch.slice(max(start - at, 0))
+            piece = piece.slice(0, stop - max(start, at))
+            at += len(batch)
+            if len(piece):
+                yield piece
+            if at >= stop:
+                return
 
 
 def _rows(file: Any, path: Path, start: int = 0, *, stored: bool) -> ItemRows:
@@ -79,7 +127,7 @@ def _rows(file: Any, path: Path, start: int = 0, *, stored: bool) -> ItemRows:
     return rows
 
 
-def _add_batch(rows: ItemRows, batch: Any) -> None:
+def _add_batch(rows: ItemRows, batch: Any, *, fields: bool = True) -> None:
     start = len(rows)
     first = rows.start + start
     for modality, found in rows.views.items():
@@ -88,7 +136,7 @@ def _add_batch(rows: ItemRows, batch: Any) -> None:
         where = f"{rows.path}: column {modality!r}, rows {first} to {first + len(column) - 1}"
         if len(present):
             add_rows(found, present, column.drop_null(), where)
-    if rows.stored:
+    if rows.stored and fields:
         _add_fields(rows, batch, first)
     names = batch.schema.names
     labels = batch.column("categories").to_pylist() if "categories" in names else repeat(None)

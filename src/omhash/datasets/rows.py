@@ -162,6 +162,10 @@ class ItemRows:
         self.views = dict(sorted(self.views.items()))
         return self
 
+    def labels(self) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+        """The labels alone: the 0/1 matrix, and the names of its columns."""
+        return self._labels.labels()
+
     def labelled_data(self) -> LabelledData:
         """All of the file."""
         labels, categories = self._labels.labels()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
@@ -188,6 +189,10 @@ class Hasher(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
     @abstractmethod
     def set_state(self, state: State) -> Self:
         """Take over what `get_state` of an equally configured hasher gave."""
+
+    def for_encoding(self) -> Self:
+        """A copy that gives the same codes and need not be able to learn: light to send."""
+        return copy(self)
 
     def encode(self, views: Views) -> Codes:
         """Packed codes of items, shape (n, n_bits / 8)."""

@@ -17,8 +17,9 @@ from ..errors import (
     ViewError,
 )
 from ..learning.heads import Outputs, fused, in_blocks, outputs, shares
-from ..learning.labels import Labels, label_matrix
+from ..learning.labels import LabelCounts, Labels, label_matrix
 from ..learning.views import Matrix, Views, n_rows, shaped_views
+from .additive import AdditiveHasher, Sums
 from .base import (
     BOOLEAN,
     CALLABLE,
@@ -33,14 +34,14 @@ from .base import (
     read_round,
     refuse_unknown,
 )
-from .hcfw_learning import first_model, with_categories, with_heads, with_items
+from .hcfw_learning import HCFWAdder, first_model, summed, with_heads, with_labels
 from .hcfw_model import Model
 
 _LEAST_DOUBT = 0.05
 """No category is taken to be more certain than this leaves room for."""
 
 
-class HCFW(Hasher):
+class HCFW(AdditiveHasher):
     """Online multi-modal hashing with codes of categories that never change.
 
     The default departs from the paper where measurements told it to, and
@@ -204,10 +205,32 @@ class HCFW(Hasher):
         self.check_parameters()
         known: Model | None = getattr(self, "_model", None)
         checked, read = read_round(views, labels, categories, known.modalities if known else None)
-        model = known or first_model(self, checked)
-        model = with_categories(self, model, read)
-        model = with_items(self, model, checked, read, forget=False)
-        self._model = with_heads(self, model)
+        model = with_labels(self, known or first_model(self, checked), [read.counts()])
+        sums = summed(model, model.sums, checked, read, targets=self.targets)
+        self._model = with_heads(self, model.with_sums(sums))
+        return self
+
+    def begin(self, views: Views) -> Self:
+        """See the views of the first round; see `AdditiveHasher`."""
+        self.check_parameters()
+        if getattr(self, "_model", None) is None:
+            checked, _ = read_round(views, None, None, None)
+            self._model = first_model(self, checked)
+        return self
+
+    def learn_labels(self, rounds: Iterable[LabelCounts]) -> Self:
+        """Give new categories their codes, round by round; see `AdditiveHasher`."""
+        self._model = with_labels(self, self._learned, rounds)
+        return self
+
+    def adder(self) -> HCFWAdder:
+        """What sums items of the rounds whose labels were learned."""
+        return HCFWAdder.of(self, self._learned)
+
+    def take(self, sums: Sums) -> Self:
+        """Learn sums of items; see `AdditiveHasher`."""
+        model = self._learned
+        self._model = with_heads(self, model.with_sums(model.sums.merged(sums)))
         return self
 
     def forget(
@@ -222,9 +245,16 @@ class HCFW(Hasher):
         known = self._learned
         checked, read = read_round(views, labels, categories, known.modalities)
         refuse_unknown(read, self._learned.categories)
-        model = with_items(self, known, checked, read, forget=True)
-        self._model = with_heads(self, model)
+        sums = summed(known, known.sums, checked, read, targets=self.targets, forget=True)
+        self._model = with_heads(self, known.with_sums(sums))
         return self
+
+    def for_encoding(self) -> Self:
+        """A copy without the sums of features, which are most of a hasher, and `semantics`."""
+        light = super().for_encoding()
+        light._model = self._learned.with_sums(Sums({}, self._learned.code_moments))
+        light.semantics = None
+        return light
 
     def project(self, views: Views) -> NDArray[np.float32]:
         """Fused real values, shape (n, n_bits), whose signs are the codes."""
@@ -331,7 +361,7 @@ class HCFW(Hasher):
         """
         read = label_matrix(labels, categories=categories)
         refuse_unknown(read, self._learned.categories)
-        signs = self._learned.sums_of(read)
+        signs = self._learned.signs_of(read)
         bare = np.diff(read.matrix.indptr) == 0
         if bare.any():
             raise LabelError(
@@ -350,7 +380,7 @@ class HCFW(Hasher):
         matrices = shaped_views(views, self._learned.modalities)
         read = label_matrix(labels, n_rows(matrices), categories=categories)
         refuse_unknown(read, self._learned.categories)
-        codes = pack(self._learned.sums_of(read))
+        codes = pack(self._learned.signs_of(read))
         bare = np.diff(read.matrix.indptr) == 0
         if bare.any():
             codes[bare] = pack(self._projected(matrices, bare))[bare]

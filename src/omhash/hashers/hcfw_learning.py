@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from ..errors import ParameterError
 from ..learning import category_codes as codes_of
 from ..learning.heads import Head
 from ..learning.kernels import drawn_kernels
-from ..learning.labels import LabelMatrix
+from ..learning.labels import LabelCounts, LabelMatrix, Labels
 from ..learning.moments import Moments
 from ..learning.regularisation import best_theta
-from ..learning.views import View
+from ..learning.views import View, Views
+from .additive import Sums
+from .base import read_round, refuse_unknown
 from .draws import first_seed, generator
 from .hcfw_model import Floats, Model
 
@@ -39,10 +41,16 @@ def first_model(settings: HCFW, checked: Mapping[str, View]) -> Model:
     return model.with_kernels(kernels)
 
 
-def with_categories(settings: HCFW, model: Model, read: LabelMatrix) -> Model:
-    """Give the categories that are new in this round their codes."""
+def with_categories(settings: HCFW, model: Model, round_: LabelCounts, totals: Floats) -> Model:
+    """Give the categories that are new in a round their codes.
+
+    Parameters
+    ----------
+    totals : array of shape (n_categories,)
+        How many items of all rounds before have each category.
+    """
     known = set(model.categories)
-    new = tuple(name for name in read.occurring() if name not in known)
+    new = tuple(name for name in round_.occurring() if name not in known)
     if not new:
         return model
     names = model.categories + new
@@ -56,12 +64,24 @@ def with_categories(settings: HCFW, model: Model, read: LabelMatrix) -> Model:
     elif settings.category_codes == "hadamard":
         signs = codes_of.hadamard(len(known), len(new), settings.n_bits)
     else:
-        labels = read.aligned(names)
-        counts = (labels[:, len(known) :].T @ labels).toarray()
-        totals = np.pad(model.code_moments.y_sum, (0, len(new))) + labels.sum(axis=0)
+        together = round_.aligned(names)
+        counts = together[len(known) :].toarray()
+        totals = np.pad(totals, (0, len(new))) + together.diagonal()
         signs = codes_of.cooccurrence(model.signs, counts, totals, settings.n_bits, rng)
     n_targets = settings.n_bits if settings.targets == "codes" else len(names)
     return model.with_categories(names, np.vstack([model.signs, signs]), vectors, n_targets)
+
+
+def with_labels(settings: HCFW, model: Model, rounds: Iterable[LabelCounts]) -> Model:
+    """Learn the labels of some rounds, in order; their items are still to be summed."""
+    totals = model.code_moments.y_sum
+    for round_ in rounds:
+        model = with_categories(settings, model, round_, totals)
+        totals = np.pad(totals, (0, len(model.categories) - len(totals)))
+        totals = totals + round_.aligned(model.categories).diagonal()
+        if not model.categories:
+            model = with_heads(settings, model)
+    return model
 
 
 def _vectors(settings: HCFW, names: tuple[str, ...], known: Floats) -> Floats:
@@ -73,25 +93,68 @@ def _vectors(settings: HCFW, names: tuple[str, ...], known: Floats) -> Floats:
     return codes_of.checked_vectors(settings.semantics(names), names, known.shape[1])
 
 
-def with_items(
-    settings: HCFW, model: Model, checked: Mapping[str, View], read: LabelMatrix, *, forget: bool
-) -> Model:
-    """Add the labelled items to the statistics, or take them out."""
+@dataclass(frozen=True, eq=False)
+class HCFWAdder:
+    """Sums items for HCFW; see `Adder`.
+
+    Attributes
+    ----------
+    model : Model
+        Of which only codes and kernels matter.
+    targets : {"categories", "codes"}
+    """
+
+    model: Model
+    targets: str
+
+    @classmethod
+    def of(cls, settings: HCFW, model: Model) -> Self:
+        """An adder for a model, without the sums and hash functions, which it does not need."""
+        bare = model.with_sums(Sums({}, Moments.zeros(0, 0)))
+        return cls(replace(bare, heads={}, decoder=bare.decoder[:0]), settings.targets)
+
+    def empty(self) -> Sums:
+        """The sums of no items."""
+        return self.model.empty_sums(codes=self.targets == "codes")
+
+    def added(
+        self,
+        sums: Sums,
+        views: Views,
+        labels: Labels | None,
+        *,
+        categories: Iterable[str] | None = None,
+    ) -> Sums:
+        """The sums with these items too."""
+        checked, read = read_round(views, labels, categories, self.model.modalities)
+        refuse_unknown(read, self.model.categories)
+        return summed(self.model, sums, checked, read, targets=self.targets)
+
+
+def summed(
+    model: Model,
+    sums: Sums,
+    checked: Mapping[str, View],
+    read: LabelMatrix,
+    *,
+    targets: str,
+    forget: bool = False,
+) -> Sums:
+    """Add the labelled items to the sums, or take them out; the model's own sums do not count."""
     labelled = np.diff(read.matrix.indptr) > 0
     labels = read.aligned(model.categories)
-    bits = model.sums_of(read)
-    moments = dict(model.moments)
+    bits = model.signs_of(read)
+    moments = dict(sums.moments)
     for name, view in checked.items():
         rows = np.flatnonzero(labelled & view.present)
         matrix = view.matrix[rows] if len(rows) < len(labelled) else view.matrix
         if name in model.kernels:
             matrix = model.kernels[name](matrix)
-        targets = labels[rows] if settings.targets == "categories" else np.sign(bits[rows])
-        moments[name] = _changed(moments[name], matrix, targets, forget=forget)
+        wanted = labels[rows] if targets == "categories" else np.sign(bits[rows])
+        moments[name] = _changed(moments[name], matrix, wanted, forget=forget)
     rows = np.flatnonzero(labelled)
     stored = np.where(bits[rows] > 0, 1.0, -1.0)
-    code_moments = _changed(model.code_moments, stored, labels[rows], forget=forget)
-    return replace(model, moments=moments, code_moments=code_moments)
+    return Sums(moments, _changed(sums.code_moments, stored, labels[rows], forget=forget))
 
 
 def with_heads(settings: HCFW, model: Model) -> Model:

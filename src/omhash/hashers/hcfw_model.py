@@ -15,6 +15,7 @@ from ..learning.heads import Head, numbers
 from ..learning.kernels import RBFKernel
 from ..learning.labels import LabelMatrix
 from ..learning.moments import Moments
+from .additive import Sums
 
 Floats = NDArray[np.float64]
 
@@ -111,7 +112,28 @@ class Model:
             heads[name] = Head(directions, nothing.astype(np.float32), n_bits, nothing, 0.0, 0.0)
         return replace(self, heads=heads)
 
-    def sums_of(self, read: LabelMatrix) -> Floats:
+    @property
+    def sums(self) -> Sums:
+        """What all items so far added."""
+        return Sums(self.moments, self.code_moments)
+
+    def with_sums(self, sums: Sums) -> Self:
+        """The model with other sums of items."""
+        return replace(self, moments=sums.moments, code_moments=sums.code_moments)
+
+    def empty_sums(self, *, codes: bool) -> Sums:
+        """The sums of no items, for the categories that there are."""
+        n_categories, n_bits = self.signs.shape
+        n_targets = n_bits if codes else n_categories
+        moments = {
+            name: Moments.zeros(
+                len(self.kernels[name].anchors) if name in self.kernels else width, n_targets
+            )
+            for name, width in self.modalities.items()
+        }
+        return Sums(moments, Moments.zeros(n_bits, n_categories))
+
+    def signs_of(self, read: LabelMatrix) -> Floats:
         """The sum of the signs of each item's categories."""
         return np.asarray(read.aligned(self.categories) @ self.signs.astype(np.float64))
 

@@ -26,15 +26,7 @@ class LabelMatrix:
 
     def aligned(self, names: Sequence[str]) -> sparse.csr_array:
         """The columns called `names`, in that order; a name that is not here is a zero column."""
-        place = {name: column for column, name in enumerate(names)}
-        entries = self.matrix.tocoo()
-        target = np.array([place.get(name, -1) for name in self.names], dtype=np.int64)
-        columns = target[entries.col]
-        kept = columns >= 0
-        return sparse.csr_array(
-            (np.ones(int(kept.sum())), (entries.row[kept], columns[kept])),
-            shape=(self.matrix.shape[0], len(names)),
-        )
+        return _aligned(self.matrix, self.names, names)
 
     def sets(self, names: Sequence[str]) -> list[tuple[int, ...]]:
         """The places in `names`, in order, of each item's categories."""
@@ -47,6 +39,48 @@ class LabelMatrix:
         """The names that at least one item has."""
         counts = self.matrix.sum(axis=0)
         return tuple(name for name, count in zip(self.names, counts, strict=True) if count)
+
+    def counts(self) -> LabelCounts:
+        """How many items have each category, alone and together."""
+        return LabelCounts(self.names, sparse.csr_array(self.matrix.T @ self.matrix))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """How many items have each category, and each two of them: small, however many items.
+
+    Attributes
+    ----------
+    names : tuple of str
+    together : CSR array of shape (n_names, n_names)
+        The diagonal counts the items of one category.
+    """
+
+    names: tuple[str, ...]
+    together: sparse.csr_array
+
+    def occurring(self) -> tuple[str, ...]:
+        """The names that at least one item has."""
+        counts = self.together.diagonal()
+        return tuple(name for name, count in zip(self.names, counts, strict=True) if count)
+
+    def aligned(self, names: Sequence[str]) -> sparse.csr_array:
+        """The counts of `names`, in that order."""
+        columns = _aligned(self.together, self.names, names)
+        return _aligned(sparse.csr_array(columns.T), self.names, names)
+
+    def merged(self, other: LabelCounts) -> LabelCounts:
+        """The counts of both parts of a round, with the names that the whole round gives.
+
+        Examples
+        --------
+        >>> one, other = (label_matrix([[name]]).counts() for name in ("dog", "cat"))
+        >>> one.merged(other).names
+        ('cat', 'dog')
+        """
+        same = self.names == other.names
+        names = self.names if same else tuple(sorted({*self.names, *other.names}))
+        return LabelCounts(names, self.aligned(names) + other.aligned(names))
 
 
 def label_matrix(
@@ -85,6 +119,21 @@ def label_matrix(
     if n_items is not None and found.matrix.shape[0] != n_items:
         raise LabelError(f"{found.matrix.shape[0]} items have labels, and {n_items} have views")
     return found
+
+
+def _aligned(
+    matrix: sparse.csr_array, names: Sequence[str], wanted: Sequence[str]
+) -> sparse.csr_array:
+    """The columns called `wanted`; one that is not there is zero."""
+    place = {name: column for column, name in enumerate(wanted)}
+    entries = matrix.tocoo()
+    target = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+    columns = target[entries.col]
+    kept = columns >= 0
+    return sparse.csr_array(
+        (entries.data[kept], (entries.row[kept], columns[kept])),
+        shape=(matrix.shape[0], len(wanted)),
+    )
 
 
 _ONE_TEXT = "{where}: {text!r} is one text, not a collection of names: write [{text!r}]"

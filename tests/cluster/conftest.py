@@ -1,0 +1,13 @@
+"""A cluster of two worker processes on loopback, and nothing of it left over."""
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs Dask: pip install 'omhash[dask]'")
+
+from omhash.distributed import connected
+
+
+@pytest.fixture(scope="session")
+def client():
+    with connected(workers=2) as made:
+        yield made
