@@ -301,3 +301,20 @@ def test_a_round_that_is_wrong_in_the_middle_is_told_with_its_place(flowers):
     (line,) = result.stderr.splitlines()
     assert re.search(r"items 100 to 199: .*row 50: .*The first 100 items of nan\.npz", line)
     assert told("status", "things")["items"] == 100
+
+
+def test_measured_rounds_are_kept_for_the_page(flowers):
+    said = told("ingest", "a", "flowers.npz", "--create", "--round-size", 80, "--measure")
+    kept = [json.loads(line) for line in Path("a/measures.jsonl").read_text().splitlines()]
+    last = slice(160, 240)
+    with library.open("a") as collection:
+        assert [one["round"] for one in kept] == [report.id for report in collection.rounds()]
+        expected = collection.measure(
+            {name: view[last] for name, view in flowers.views.items()},
+            flowers.labels[last],
+            categories=flowers.categories,
+            keys=[f"flowers {row}" for row in range(last.start, last.stop)],
+        )
+    assert kept[0]["before"] is None
+    assert kept[2]["after"] == said["map_of_last_round_after"] == pytest.approx(expected)
+    assert kept[2]["before"] == said["map_of_last_round_before"]

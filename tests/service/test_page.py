@@ -12,7 +12,7 @@ from PIL import Image
 from omhash import Client, Collection
 from omhash.datasets import emoji
 from omhash.encoders import Suite
-from omhash.service.measures import Measures, mean_average_precision
+from omhash.measures import Measures, mean_average_precision
 
 pytest.importorskip("selenium")
 

@@ -18,6 +18,7 @@ from ..collection import Collection
 from ..datasets import Items, Part, jsonlines_parts, parts
 from ..encoders import Folder, Skipped, Suite
 from ..errors import DataFileError, InputError, OmhashError, ParameterError
+from ..measures import Measures, mean_average_precision
 from ..results import RoundReport
 from .collections import Bits, Modalities, modality_widths
 from .folders import Pictures
@@ -36,6 +37,8 @@ _KNOW_THEIR_WIDTHS = (".npz", ".mat")
 
 ITEMS, _PICTURES = 10_000, 500
 """In a round, where nothing is said."""
+
+_QUALITY = ("map_of_last_round_before", "map_of_last_round_after")
 
 
 def ingest(
@@ -68,6 +71,13 @@ def ingest(
     ] = False,
     modality: Modalities = None,
     bits: Bits = None,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Measure how well each round finds its like, before and after; the page shows it.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn and store a file of any size, or a folder of pictures, round by round.
@@ -93,7 +103,9 @@ def ingest(
         raise ParameterError("name a FILE of features or a --folder of pictures")
     with collection:
         told = _Told(file or str(folder))
-        _store(collection, found, told, shown=not as_json)
+        _store(
+            collection, found, told, Measures(Path(path)) if measure else None, shown=not as_json
+        )
     told.say(pictures.skipped if pictures else [], as_json=as_json)
 
 
@@ -214,6 +226,7 @@ class _Told:
     stored_before: int = 0
     resumed_at: int | None = None
     reports: list[RoundReport] = field(default_factory=list)
+    quality: tuple[float | None, float | None] | None = None
     since: float = field(default_factory=time.perf_counter)
 
     def say(self, skipped: Sequence[Skipped], *, as_json: bool) -> None:
@@ -225,13 +238,21 @@ class _Told:
                 "rounds_stored_before": self.stored_before,
                 "resumed_at_round": self.resumed_at,
                 "skipped": [one.file for one in skipped] if as_json else len(skipped),
+                **dict(zip(_QUALITY, self.quality or (), strict=False)),
                 "seconds": round(time.perf_counter() - self.since, 3),
             },
             as_json=as_json,
         )
 
 
-def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown: bool) -> None:
+def _store(
+    collection: Collection,
+    found: Iterator[Part],
+    told: _Told,
+    measures: Measures | None,
+    *,
+    shown: bool,
+) -> None:
     stored = {report.id for report in collection.rounds()}
     try:
         with watched(counted=False, shown=shown) as progress:
@@ -242,8 +263,7 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
                 else:
                     if told.stored_before and not told.reports:
                         told.resumed_at = number
-                    report = _stored(collection, told.file, part)
-                    told.reports += [report] if report else []
+                    _store_part(collection, part, told, measures)
                 told.passed = part.stop
                 total = None if part.share is None else 1.0
                 done = f"{part.stop:,} items"
@@ -259,21 +279,25 @@ def _store(collection: Collection, found: Iterator[Part], told: _Told, *, shown:
         raise DataFileError(f"{told.file}: holds no items")
 
 
-def _stored(collection: Collection, file: str, part: Part) -> RoundReport | None:
+def _store_part(collection: Collection, part: Part, told: _Told, measures: Measures | None) -> None:
     items = part.read()
     if not items.keys:  # pictures none of which can be read
-        return None
+        return
+    given: dict[str, Any] = {
+        "views": items.views,
+        "labels": items.labels if items.categories else None,
+        "categories": items.categories or None,
+        "keys": items.keys,
+    }
     try:
-        return collection.ingest(
-            items.views,
-            items.labels if items.categories else None,
-            categories=items.categories or None,
-            keys=items.keys,
-            payloads=items.payloads,
-            round_id=part.round_id,
-        )
+        before = mean_average_precision(collection, **given) if measures else None
+        report = collection.ingest(**given, payloads=items.payloads, round_id=part.round_id)
+        if measures:
+            told.quality = before, mean_average_precision(collection, **given)
+            measures.add(report.id, *told.quality)
     except InputError as error:
-        raise type(error)(f"{file}, items {part.start} to {part.stop - 1}: {error}") from error
+        raise type(error)(f"{told.file}, items {part.start} to {part.stop - 1}: {error}") from error
+    told.reports.append(report)
 
 
 def _go_on(told: _Told) -> str:

@@ -14,6 +14,7 @@ from ..datasets import emoji
 from ..encoders import Suite
 from ..encoders.pictures import thumbnail
 from ..errors import DataFileError, ParameterError
+from ..measures import Measures, mean_average_precision
 from .output import AsJson, say, say_values, watched
 
 Port: TypeAlias = Annotated[
@@ -88,8 +89,6 @@ def _line(cells: list[Any]) -> str:
 
 def _streamed(collection: Collection, *, shown: bool) -> Iterator[dict[str, Any]]:
     """Learn and store the emoji; a row for each round, with how well its like was found."""
-    from ..service.measures import Measures, mean_average_precision
-
     suite, measures = collection.encoders(), Measures(_DEMO)
     stored = {report.id: report for report in collection.rounds()}
     with watched(shown=shown) as progress:

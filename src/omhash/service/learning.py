@@ -14,12 +14,12 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import OmhashError
+from ..measures import mean_average_precision
 from ..results import RoundReport
 from ..rounds import Round, from_parquet
 from . import schemas
 from .bodies import PARQUET, body, json_body, limits_of
 from .collections import READ, WRITE, InRoom
-from .measures import mean_average_precision
 from .openapi import takes, takes_parquet
 from .problems import RequestError
 from .shelf import Room

@@ -16,9 +16,9 @@ from .. import errors
 from ..collection import Collection
 from ..collection import open as open_collection
 from ..encoders import Suite
+from ..measures import Measures
 from .batching import Batcher
 from .limits import Limits
-from .measures import Measures
 from .problems import RequestError
 from .progress import Progress
 from .schemas import NAME

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..collection import Collection
-from ..learning.views import Matrix
+from .collection import Collection
+from .learning.labels import Labels, label_matrix
+from .learning.views import Matrix, n_rows
 
 _FILE = "measures.jsonl"
 _MOST_ASKED = 100
@@ -46,17 +47,20 @@ class Measures:
 def mean_average_precision(
     collection: Collection,
     views: Mapping[str, Matrix],
-    labels: Sequence[Sequence[str]],
+    labels: Labels | None,
     keys: Sequence[str],
+    categories: Iterable[str] | None = None,
 ) -> float | None:
     """`Collection.measure` of at most a hundred of the labelled items, evenly spread."""
-    labelled = np.flatnonzero([bool(names) for names in labels])
+    read = label_matrix(labels, n_rows(views), categories=categories)
+    labelled = np.flatnonzero(np.diff(read.matrix.indptr))
     if not len(labelled):
         return None
     spread = np.linspace(0, len(labelled) - 1, min(_MOST_ASKED, len(labelled))).astype(int)
     asked = labelled[spread].tolist()
     return collection.measure(
         {name: view[asked] for name, view in views.items()},
-        [labels[place] for place in asked],
+        read.matrix[asked],
+        categories=read.names,
         keys=[keys[place] for place in asked],
     )
