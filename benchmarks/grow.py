@@ -4,8 +4,9 @@ Rounds at MIRFlickr's size as in ``learn.py``: 2,000 items with 4,096 image and 
 features, in Parquet files. What is printed:
 
 - the seconds of each piece of the work, in one process with one BLAS thread;
-- whole learning, by one process and by a cluster of 1 and 2 worker processes, and how much more
-  than the arithmetic that is;
+- whole learning, by one process and by clusters of 1 and 2 worker processes. Where other programs
+  use the machine, seconds of processors tell what the cluster and its reduction cost beside the
+  arithmetic, and seconds by the clock do not;
 - a *simulation* of 4 to 64 workers from the measured pieces. Nobody ran these.
 
 Run: ``OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/grow.py [--rounds 20]``.
@@ -19,7 +20,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,15 +52,15 @@ class Pieces:
     solve: list[float] = field(default_factory=list)
     n_bytes: int = 0
 
-    @property
-    def arithmetic(self) -> float:
-        """Seconds to read and add one part."""
-        return median(self.read) + median(self.add)
+
+def least(values: Sequence[float]) -> float:
+    """The smallest value: of the same work, the time that nothing else took part of."""
+    return float(min(values))
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle value."""
-    return float(np.median(values))
+def cluster_of(n_workers: int) -> str:
+    """What a line of the table is called."""
+    return f"cluster, workers: {n_workers}"
 
 
 def write(folder: Path, n_rounds: int) -> list[Slice]:
@@ -89,9 +90,8 @@ def timed(into: list[float]) -> Iterator[None]:
     into.append(time.perf_counter() - start)
 
 
-def alone(rounds: Sequence[Slice]) -> tuple[Pieces, float]:
-    """The pieces, and the seconds of learning in one process: sums first, then one solution."""
-    pieces, start = Pieces(), time.perf_counter()
+def alone(rounds: Sequence[Slice], pieces: Pieces) -> Sums:
+    """Learn in one process: sums first, then one solution."""
     counts = []
     for one in rounds:
         with timed(pieces.labels):
@@ -106,36 +106,47 @@ def alone(rounds: Sequence[Slice]) -> tuple[Pieces, float]:
             sums = adder.added(sums, items.views, items.labels, categories=items.categories)
     with timed(pieces.solve):
         hasher.take(sums)
-    seconds = time.perf_counter() - start
-    for _ in range(3):
+    return sums
+
+
+def apart(sums: Sums, pieces: Pieces) -> None:
+    """What sums cost that leave their worker."""
+    for _ in range(5):
         with timed(pieces.pack):
             pickle.loads(pickle.dumps(sums))  # noqa: S301 - our own
         with timed(pieces.merge):
             sums.merged(sums)
-    pieces.n_bytes = n_bytes(sums)
-    return pieces, seconds
+    pieces.n_bytes = sum(own.nbytes for own in [*sums.moments.values(), sums.code_moments])
 
 
-def n_bytes(sums: Sums) -> int:
-    """Bytes of all sums."""
-    return sum(own.nbytes for own in [*sums.moments.values(), sums.code_moments])
-
-
-def round_by_round(rounds: Sequence[Slice]) -> float:
-    """Seconds of `partial_fit`, which solves after every round, as a stream must."""
-    start = time.perf_counter()
+def round_by_round(rounds: Sequence[Slice]) -> None:
+    """Learn by `partial_fit`, which solves after every round, as a stream must."""
     hasher = fresh()
     for one in rounds:
         items = one.read()
         hasher.partial_fit(items.views, items.labels, categories=items.categories)
-    return time.perf_counter() - start
 
 
-def together(rounds: Sequence[Slice], client: Client) -> float:
-    """Seconds of learning on a cluster."""
-    start = time.perf_counter()
-    learn_on(fresh(), rounds, client=client)
-    return time.perf_counter() - start
+def processor_seconds(client: Client | None) -> float:
+    """What this process and the workers have used so far."""
+    workers = [] if client is None else client.run(time.process_time).values()
+    return float(time.process_time() + sum(workers))
+
+
+@dataclass
+class Spent:
+    """Seconds by the clock and of all processors together; the least of several turns."""
+
+    clock: float = np.inf
+    processor: float = np.inf
+
+    @contextmanager
+    def turn(self, client: Client | None = None) -> Iterator[None]:
+        """Measure one turn."""
+        clock, used = time.perf_counter(), processor_seconds(client)
+        yield
+        self.processor = min(self.processor, processor_seconds(client) - used)
+        self.clock = min(self.clock, time.perf_counter() - clock)
 
 
 def simulated(pieces: Pieces, n_parts: int, n_workers: int, rate: float) -> dict[str, float]:
@@ -147,42 +158,48 @@ def simulated(pieces: Pieces, n_parts: int, n_workers: int, rate: float) -> dict
     rng = np.random.default_rng([n_parts, n_workers])
     spent = rng.choice(pieces.read, n_parts) + rng.choice(pieces.add, n_parts)
     parts = max(float(spent[start::n_workers].sum()) for start in range(n_workers))
-    labels = median(pieces.labels) * -(-n_parts // n_workers)
-    transfer = pieces.n_bytes / rate + median(pieces.pack)
+    labels = least(pieces.labels) * -(-n_parts // n_workers)
+    transfer = pieces.n_bytes / rate + least(pieces.pack)
     levels = int(np.ceil(np.log2(min(n_workers, n_parts))))
-    reduction = levels * (transfer + median(pieces.merge)) + 2 * transfer
-    whole = labels + parts + reduction + median(pieces.merge) + median(pieces.solve)
+    reduction = levels * (transfer + least(pieces.merge)) + 2 * transfer
+    whole = labels + parts + reduction + least(pieces.merge) + least(pieces.solve)
     return {"parts": parts, "reduction": reduction, "whole": whole}
 
 
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description="Learning on several workers.")
-    parser.add_argument("--rounds", type=int, default=20, help="rounds that are learned")
+    parser.add_argument("--rounds", type=int, default=12, help="rounds that are learned")
     parser.add_argument("--turns", type=int, default=3, help="times, of which the best counts")
     parser.add_argument("--parts", type=int, default=5000, help="parts of the simulation")
     parser.add_argument("--gigabits", type=float, default=10.0, help="network of the simulation")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    pieces = Pieces()
+    spent = {name: Spent() for name in ("one process", "partial_fit", *map(cluster_of, WORKERS))}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         rounds = write(Path(folder), options.rounds)
-        measured = [alone(rounds) for _ in range(options.turns)]
-        pieces, one = min(measured, key=lambda found: found[1])
-        stream = round_by_round(rounds)
-        whole = {}
-        for n_workers in WORKERS:
-            with connected(workers=n_workers) as client:
-                together(rounds[: 2 * n_workers], client)  # imports, and pages of memory
-                whole[n_workers] = min(together(rounds, client) for _ in range(options.turns))
+        clients = [stack.enter_context(connected(workers=number)) for number in WORKERS]
+        for number, client in zip(WORKERS, clients, strict=True):
+            learn_on(fresh(), rounds[: 2 * number], client=client)  # imports, pages of memory
+        for _ in range(options.turns):  # in turn, so that all meet the same machine
+            with spent["one process"].turn():
+                sums = alone(rounds, pieces)
+            for number, client in zip(WORKERS, clients, strict=True):
+                with spent[cluster_of(number)].turn(client):
+                    learn_on(fresh(), rounds, client=client)
+        apart(sums, pieces)
+        with spent["partial_fit"].turn():
+            round_by_round(rounds)
 
     print(f"{options.rounds} rounds of 2,000 items; sums of {pieces.n_bytes / 1e6:.0f} MB\n")
-    print("a part, seconds: " + ", ".join(f"{k} {median(v):.3f}" for k, v in told(pieces).items()))
-    print(f"\n{'':44}{'seconds':>9}{'of one process':>16}")
-    print(f"{'one process, sums and one solution':44}{one:9.2f}{1:16.2f}")
-    print(f"{'one process, partial_fit round by round':44}{stream:9.2f}{stream / one:16.2f}")
-    for n_workers, seconds in whole.items():
-        print(f"{f'cluster, {n_workers} worker(s)':44}{seconds:9.2f}{seconds / one:16.2f}")
-    share = pieces.arithmetic * options.rounds + median(pieces.solve)
-    print(f"\none worker, of its arithmetic alone: {whole[1] / share:.2f} times")
+    print("a part, seconds: " + ", ".join(f"{k} {least(v):.3f}" for k, v in told(pieces).items()))
+    one = spent["one process"]
+    print(f"\n{'':30}{'seconds':>9}{'of one':>8}{'processor s':>13}{'of one':>8}")
+    for name, own in spent.items():
+        print(
+            f"{name:30}{own.clock:9.2f}{own.clock / one.clock:8.2f}"
+            f"{own.processor:13.2f}{own.processor / one.processor:8.2f}"
+        )
 
     print(
         f"\nSIMULATION, from the pieces above: {options.parts:,} parts of 2,000 items, "

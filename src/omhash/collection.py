@@ -206,13 +206,13 @@ class Collection(Looking):
         with self._store.writing():
             with self._reading() as reading:
                 head, known = reading.head, reading.round(coded.id)
-            if known is not None:
-                return RoundReport.repetition(known, coded.digest)
             if (taught or self._centres(coder)) and head.files != since.files:
                 raise BusyError(
                     f"{self._store.path}: somebody else taught the collection meanwhile: what was "
                     "learned beside it is given up; do it again"
                 )
+            if known is not None:
+                return RoundReport.repetition(known, coded.digest)
             return self._store_round(head, coded, coder, taught or {})
 
     def _coder(self) -> Coder:

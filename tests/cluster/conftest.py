@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'omhash[dask]'")
-
 from omhash.distributed import connected
 
 

@@ -145,6 +145,27 @@ def test_somebody_else_teaches_meanwhile(client, files, flowers):
         assert many.check() == []
 
 
+def test_somebody_else_stores_one_of_the_rounds_meanwhile(client, files, flowers):
+    """Without labels it teaches nothing, so what is learned meanwhile is still right."""
+    with create(files, flowers, "many") as many, omhash.open(files / "many") as other:
+        list(ingest(many, slices(files / "a.parquet", SIZE), client=client))
+        before = learned_items(many)
+        write_parquet(files / "0.parquet", flowers, range(40), categories=[[]] * 40)
+        (bare,) = slices(files / "0.parquet", SIZE)
+
+        def store(done, total):
+            if done == 1:
+                items = bare.read()
+                other.ingest(items.views, keys=items.keys, round_id=bare.part().round_id)
+
+        rounds = [bare, *slices(files / "b.parquet", SIZE)]
+        first, *reports = ingest(many, rounds, client=client, progress=store)
+        assert first.repeated
+        assert not any(report.repeated for report in reports)
+        assert learned_items(many) == 500 > before
+        assert many.check() == []
+
+
 def test_what_is_wrong_is_found_before_anything_is_learned(client, files, flowers):
     with create(files, flowers, "many") as many:
         twice = {"key": ["again"] * 60}

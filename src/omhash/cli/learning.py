@@ -128,7 +128,7 @@ def _stored(
                 progress.update(bar, description="rounds learned", completed=done, total=total)
 
             for report in ingest(learned):
-                reports.append(report)
+                reports += [] if report.repeated else [report]
                 progress.update(
                     bar, description="rounds stored", completed=len(reports), total=n_rounds
                 )

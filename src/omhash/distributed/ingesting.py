@@ -104,8 +104,10 @@ def _together(
     for (_, told), (added, digest, seconds) in zip(missing, coded, strict=True):
         names = {**standing.taught, **new}[told.round_id]
         stored = CodedRound(told.round_id, added, digest, told.labelled, names, share + seconds)
-        yield collection.store_coded(stored, coder, since=standing, taught=taught)
-        taught = {}
+        report = collection.store_coded(stored, coder, since=standing, taught=taught)
+        if not report.repeated:
+            taught = {}  # it is kept now
+        yield report
 
 
 def _teach(
