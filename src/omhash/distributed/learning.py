@@ -132,7 +132,8 @@ def summed(
                     client.submit(_merged, *pair, pure=False) if len(pair) > 1 else pair[0]
                     for pair in (sums[at : at + 2] for at in range(0, len(sums), 2))
                 ]
-            total: Sums = sums[0].result()
+            # From the worker itself if it can be reached: by the scheduler takes ten times longer.
+            total: Sums = client.gather(sums[0], direct=True)
         finally:
             if progress is not None:
                 client.unsubscribe_topic(topic)
