@@ -109,7 +109,7 @@ def told(client: Client) -> Iterator[None]:
     except KilledWorker as error:
         raise ClusterError(
             f"{address_of(client)}: several workers died one after the other at the same task: "
-            f"they may lack memory ({error})"
+            "they may lack memory; their logs say more"
         ) from error
     except (FutureCancelledError, OSError) as error:
         raise ClusterError(
