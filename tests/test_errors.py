@@ -17,6 +17,7 @@ TREE = {
     "StateError": (errors.OmhashError, ValueError),
     "NotFittedError": (errors.OmhashError, RuntimeError),
     "UnsupportedError": (errors.OmhashError, RuntimeError),
+    "ClusterError": (errors.OmhashError, RuntimeError),
     "StoreError": (errors.OmhashError, RuntimeError),
     "BusyError": (errors.StoreError, RuntimeError),
     "FormatError": (errors.StoreError, RuntimeError),

@@ -5,7 +5,8 @@ import pytest
 from omhash.distributed import connected
 
 
-@pytest.fixture(scope="session")
+# Not for the session: its threads would disturb tests that measure this process's memory.
+@pytest.fixture(scope="module")
 def client():
     with connected(workers=2) as made:
         yield made
