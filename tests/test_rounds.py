@@ -46,3 +46,17 @@ def test_too_many_items_or_bytes_and_unknown_columns_are_refused():
         from_parquet(content, {"image": 3}, **LIMITS)
     with pytest.raises(DataFileError, match="not readable"):
         from_parquet(content[:-9], WIDTHS, **LIMITS)
+
+
+def test_a_changed_byte_is_never_more_than_an_error():
+    labels, keys = [["cat", "dog"], [], ["cat"]], ["a", "b", "c"]
+    content = to_parquet(a_round(), labels, keys=keys, payloads=[{"n": 1}] * 3)
+    unreadable = 0
+    for place in range(len(content)):
+        for value in (3, 36):
+            changed = content[:place] + bytes([value]) + content[place + 1 :]
+            try:
+                assert len(from_parquet(changed, WIDTHS, **LIMITS).keys) == 3
+            except (DataFileError, InputError):
+                unreadable += 1
+    assert unreadable

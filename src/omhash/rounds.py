@@ -114,6 +114,7 @@ def _read(
     payloads: list[dict[str, Any]] = []
     size = 0
     for batch in file.iter_batches(_BATCH):
+        batch.validate(full=True)  # places in a dictionary may point beyond its end
         where = f"items from {len(keys)} on"
         size += batch.nbytes + sum(_repeated(batch, name) for name in kinds if name not in widths)
         if size > most_bytes or len(keys) + len(batch) > most_items:
