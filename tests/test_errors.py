@@ -17,8 +17,10 @@ TREE = {
     "StateError": (errors.OmhashError, ValueError),
     "NotFittedError": (errors.OmhashError, RuntimeError),
     "UnsupportedError": (errors.OmhashError, RuntimeError),
+    "ClusterError": (errors.OmhashError, RuntimeError),
     "StoreError": (errors.OmhashError, RuntimeError),
     "BusyError": (errors.StoreError, RuntimeError),
+    "UnreachableError": (errors.StoreError, RuntimeError),
     "FormatError": (errors.StoreError, RuntimeError),
     "DamagedError": (errors.StoreError, RuntimeError),
 }
