@@ -1,22 +1,15 @@
-"""What a collection does, through its public functions."""
+"""What a collection does, through its public functions, on every engine."""
 
-import shutil
 import threading
 
 import numpy as np
 import pytest
 
 import omhash
-from omhash import HCFW, Collection
+from omhash import HCFW
 from omhash.errors import InputError, StoreError, UnsupportedError
 from omhash.semantics import from_array
-from omhash.store import SQLiteStore, problems
 from things import NAMES, WIDTHS, create, hasher, ingest, plain, seen, some
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "things"
 
 
 @pytest.fixture
@@ -217,13 +210,13 @@ def test_a_modality_may_be_missing_at_first(path):
         assert seen(things) == before
 
 
-def test_forgotten_is_never_learned(tmp_path):
+def test_forgotten_is_never_learned(new_path):
     rounds = [some(seed, 40) for seed in (1, 2)]
     # Codes of categories are what is not forgotten: these do not depend on the items.
     own = HCFW(16, random_state=0, category_codes="hadamard")
     with (
-        create(tmp_path / "a", hasher=own, sketch_bits=0) as things,
-        create(tmp_path / "b", hasher=own, sketch_bits=0) as never,
+        create(new_path(), hasher=own, sketch_bits=0) as things,
+        create(new_path(), hasher=own, sketch_bits=0) as never,
     ):
         for views, labels, keys, _ in rounds:
             things.ingest(views, labels, keys=keys)
@@ -247,47 +240,12 @@ def test_forgotten_is_never_learned(tmp_path):
             for collection in (things, never)
         ]
         np.testing.assert_allclose(learned[0], learned[1], atol=1e-4)
-        with create(tmp_path / "c", hasher=own, sketch_bits=0) as other:
+        with create(new_path(), hasher=own, sketch_bits=0) as other:
             for views, labels, keys, _ in rounds:
                 other.ingest(views, labels, keys=keys)
             other.delete(lost)  # which is not to forget them
             scores = [[hit.score for hit in hits] for hits in other.search(queries, k=70)]
         assert np.abs(learned[1] - scores).max() > 1e-2
-
-
-def test_nothing_of_the_forgotten_is_left_in_the_files(things, path):
-    ingest(things, 1, 50)
-    views, labels, _, _ = some(2, 50)
-    keys = [f"SECRETKEY{place:03}" for place in range(50)]
-    payloads = [{"price": 1, "note": f"SECRETNOTE{place:03} " * 300} for place in range(50)]
-    things.ingest(views, labels, keys=keys, payloads=payloads)
-    codes = [item.code.tobytes() for item in things.items()][50:]
-    things.ingest(views, labels, keys=keys, payloads=payloads)  # replaced once, too
-    things.delete(["key 1-0"])
-    records = [at for at in stored(path) if b"SECRETKEY" in at or b"SECRETNOTE" in at]
-    assert records
-    things.forget(keys, views)
-    assert [at for at in stored(path) if b"SECRETKEY" in at or b"SECRETNOTE" in at] == []
-    assert len(codes) == 50
-    things.close()
-    assert [at for at in stored(path) if b"SECRET" in at] == []
-
-
-def stored(path):
-    return [file.read_bytes() for file in path.iterdir()]
-
-
-def test_a_forgotten_code_is_not_left_in_the_files(path):
-    with create(path, hasher=HCFW(128, random_state=0, theta=1.0), sketch_bits=64) as things:
-        ingest(things, 1, 30)
-        views, _, keys, _ = some(2, 1, labelled=False)
-        things.ingest(views, keys=keys)  # an encoded code, which no other item has
-        *others, item = things.items()
-        code = item.code.tobytes()
-        assert code not in {other.code.tobytes() for other in others}
-        assert any(code in content for content in stored(path))
-        things.forget(keys, views)
-        assert not any(code in content for content in stored(path))
 
 
 def test_forget_needs_a_hasher_that_can(path):
@@ -300,58 +258,6 @@ def test_forget_needs_a_hasher_that_can(path):
         with pytest.raises(UnsupportedError, match="delete"):
             things.forget(["key 1-0"], {name: view[:1] for name, view in some(1, 1)[0].items()})
         assert seen(things) == before
-
-
-def test_backup_and_restore(things, tmp_path):
-    ingest(things, 1)
-    ingest(things, 2, labelled=False)
-    before = seen(things)
-    things.backup(tmp_path / "deeper" / "saved")
-    ingest(things, 3)
-    things.delete(["key 1-0"])
-    assert problems(tmp_path / "deeper" / "saved") == []
-    with Collection.restore(tmp_path / "deeper" / "saved", tmp_path / "restored") as restored:
-        assert seen(restored) == before
-        ingest(restored, 3)
-        assert restored.check() == []
-    with pytest.raises(StoreError, match="there already"):
-        things.backup(tmp_path / "restored")
-    with pytest.raises(StoreError, match="there already"):
-        Collection.restore(tmp_path / "deeper" / "saved", tmp_path / "restored")
-    assert not list(tmp_path.rglob("*.unfinished"))
-
-
-def test_backup_while_another_thread_ingests(things, tmp_path):
-    ingest(things, 0)
-    done = threading.Event()
-    wrong = []
-
-    def write():
-        try:
-            for seed in range(1, 41):
-                ingest(things, seed, 5)
-        except Exception as error:
-            wrong.append(error)
-        finally:
-            done.set()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    backups = []
-    while not done.is_set() or not backups:
-        backups.append(tmp_path / f"saved {len(backups)}")
-        things.backup(backups[-1])
-    writer.join()
-    assert not wrong
-    sizes = []
-    for backup in backups:
-        assert problems(backup) == []
-        with omhash.open(backup) as copy:
-            n_rounds = len(copy.rounds())
-            assert len(copy) == 20 + 5 * (n_rounds - 1)
-            sizes.append(len(copy))
-    assert sizes == sorted(sizes)
-    assert things.check() == []
 
 
 def test_searches_while_another_thread_writes(things):
@@ -386,19 +292,6 @@ def test_searches_while_another_thread_writes(things):
     assert not wrong
 
 
-def test_compact_gives_space_back(things, path):
-    views, labels, keys, _ = some(1, 200)
-    things.ingest(views, labels, keys=keys, payloads=[{"text": "x" * 2000}] * 200)
-    things.delete(keys[:190])
-    before = things.status()["bytes_on_disk"]
-    picture = seen(things)
-    assert things.compact()
-    assert things.status()["bytes_on_disk"] < before / 4
-    assert seen(things) == picture
-    ingest(things, 2)
-    assert things.check() == []
-
-
 def test_who_is_behind_a_compacted_collection_begins_anew(things, path):
     ingest(things, 1)
     with omhash.open(path) as behind:
@@ -406,38 +299,6 @@ def test_who_is_behind_a_compacted_collection_begins_anew(things, path):
         things.compact()
         ingest(things, 2, 3)
         assert seen(behind) == seen(things)
-
-
-def test_a_reader_outruns_the_removal_of_old_states(things, path, monkeypatch):
-    ingest(things, 1)
-    with omhash.open(path) as reader:
-        ingest(things, 2)
-        load_state = SQLiteStore.load_state
-
-        def late(store, reference):
-            monkeypatch.undo()
-            ingest(things, 3)  # removes the file that is about to be loaded
-            return load_state(store, reference)
-
-        monkeypatch.setattr(SQLiteStore, "load_state", late)
-        assert len(reader) == 60
-        assert seen(reader) == seen(things)
-
-
-def test_a_backup_outruns_the_removal_of_old_states(things, tmp_path, monkeypatch):
-    ingest(things, 1)
-    copyfile = shutil.copyfile
-
-    def late(*paths):
-        monkeypatch.undo()
-        ingest(things, 2)  # removes the file that is about to be copied
-        return copyfile(*paths)
-
-    monkeypatch.setattr(shutil, "copyfile", late)
-    things.backup(tmp_path / "saved")
-    assert problems(tmp_path / "saved") == []
-    with omhash.open(tmp_path / "saved") as copy:
-        assert len(copy) == 40
 
 
 def test_status(things, path):
@@ -449,7 +310,7 @@ def test_status(things, path):
     assert (status["n_bits"], status["modalities"]) == (16, WIDTHS)
     assert status["sketch_bits"] == {"image": 16, "text": 16}
     assert status["hasher"] == "HCFW"
-    assert status["bytes_on_disk"] == sum(file.stat().st_size for file in path.iterdir())
+    assert status["bytes_on_disk"] > 0
     assert status["index"]["items"] == 40
 
 

@@ -20,6 +20,7 @@ TREE = {
     "ClusterError": (errors.OmhashError, RuntimeError),
     "StoreError": (errors.OmhashError, RuntimeError),
     "BusyError": (errors.StoreError, RuntimeError),
+    "UnreachableError": (errors.StoreError, RuntimeError),
     "FormatError": (errors.StoreError, RuntimeError),
     "DamagedError": (errors.StoreError, RuntimeError),
 }

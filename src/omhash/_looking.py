@@ -1,4 +1,4 @@
-"""All of a collection that only looks: search, items, rounds, and what is in memory."""
+"""All of a collection that only looks: search, items, rounds."""
 
 from __future__ import annotations
 
@@ -23,18 +23,16 @@ from .errors import (
     NotFittedError,
     UnsupportedError,
 )
+from .finding import EmbeddedFinder, Finder
 from .hashers.base import Hasher
-from .index import Found, Kept
+from .index import Found
 from .learning.labels import Labels, label_matrix
 from .learning.views import Matrix, Views, n_rows, shaped_views
 from .results import Explanation, Hit, Item, RoundReport
 from .snapshot import Reference, Snapshot
-from .store import Reading, SQLiteStore
+from .store import Reading, Store
 from .store.records import Layout, Numbers
-from .store.where import Clause, Where
-
-_REMEMBERED = 32
-"""Filters whose items are remembered."""
+from .store.where import Where
 
 _AT_ONCE = 500
 """Items whose keys and payloads are read together."""
@@ -45,23 +43,22 @@ class Looking:
 
     Parameters
     ----------
-    store : SQLiteStore
+    store : Store
     hasher : Hasher, optional
         Needed where the collection was made with one that a file cannot describe.
     """
 
-    def __init__(self, store: SQLiteStore, hasher: Hasher | None = None) -> None:
+    def __init__(self, store: Store, hasher: Hasher | None = None) -> None:
         self._store = store
         self._lock = SharedLock()
-        self._matching: dict[Clause, tuple[Kept, int]] = {}
-        self._inspected = 0
         with store.reading() as reading:
             config = reading.head.config
             self._modalities: dict[str, int] = config["modalities"]
             self._blank = configured_hasher(config["hasher"], hasher)
             self._encoders: dict[str, dict[str, Any]] | None = config.get("encoders")
             layout = Layout(config["n_bits"], config["sketch_bits"])
-            self._snapshot = Snapshot(self._blank, layout, config["seed"], config["index"])
+            self._snapshot = Snapshot(self._blank, layout, config["seed"])
+            self._finder = _finder(store, layout, config["index"])
         with self._reading():
             pass  # loads everything
 
@@ -107,16 +104,15 @@ class Looking:
         matrices = None if views is None else self._shaped(views)
         wanted = [] if key is None else texts([key])
         with self._reading() as reading:
-            keep = None if where is None else self._kept(reading, where)
             if matrices is not None:
                 queries = self._snapshot.asked(matrices, rank, detail, emphasis)
-                return self._hits(reading, self._snapshot.index.search(queries, k, keep=keep))
+                return self._hits(reading, self._finder.search(reading, queries, k, where))
             number = reading.numbers_of(wanted).get(wanted[0])
             if number is None:
                 raise InputError(f"there is no item with the key {key!r}")
             item = reading.items(sorted_numbers([number]))
             queries = self._snapshot.asked_like(item, rank, detail)
-            found = self._snapshot.index.search(queries, k + 1, keep=keep)
+            found = self._finder.search(reading, queries, k + 1, where)
             return [hits[:k] for hits in self._hits(reading, [_without(number, f) for f in found])]
 
     def explain(
@@ -175,7 +171,7 @@ class Looking:
             queries = self._snapshot.asked(
                 {name: matrix[asked] for name, matrix in matrices.items()}, "asymmetric", 0.0
             )
-            found = self._snapshot.index.search(queries, depth + 1)
+            found = self._finder.search(reading, queries, depth + 1, None)
             own = reading.numbers_of([names[place] for place in asked])
             block = reading.items(np.unique(np.concatenate([one.numbers for one in found])))
             sets = [self._snapshot.label_sets[number] for number in block.labels.tolist()]
@@ -200,7 +196,7 @@ class Looking:
         """Plain values that tell of the collection."""
         with self._reading() as reading:
             return {
-                "path": str(self._store.path),
+                "path": self._store.address,
                 "generation": reading.head.generation,
                 "items": reading.head.counts["items"],
                 "categories": reading.head.counts["categories"],
@@ -210,7 +206,7 @@ class Looking:
                 "sketch_bits": dict(self._snapshot.layout.sketches),
                 "hasher": reading.head.config["hasher"]["name"],
                 "bytes_on_disk": self._store.nbytes,
-                "index": self._snapshot.index.report(),
+                "index": self._finder.report(reading),
             }
 
     def rounds(self) -> list[RoundReport]:
@@ -312,28 +308,10 @@ class Looking:
             raise
         with self._lock.alone():
             if snapshot.generation < generation:
+                # Whoever is interrupted from here on must look at everything again.
+                snapshot.generation = -1
+                self._finder.follow(reading)
                 snapshot.follow(reading, loaded)
-
-    def _kept(self, reading: Reading, where: Where) -> Kept:
-        """The items that keep the conditions, and some that are no longer there.
-
-        An item never changes, so each is asked about once, and filters are remembered.
-        """
-        end = reading.head.next_number
-        if self._inspected < end:
-            reading.inspect(self._inspected)
-            self._inspected = end
-        clause = reading.compiled(where)
-        known, start = self._matching.pop(clause, (None, 0))
-        numbers = known or sorted_numbers(())
-        if start < end:
-            more = reading.matching(clause, start)
-            numbers = more if known is None else np.concatenate([known.numbers, more])
-        kept = self._snapshot.index.kept(numbers)
-        while len(self._matching) >= _REMEMBERED:
-            self._matching.pop(next(iter(self._matching)), None)
-        self._matching[clause] = kept, end
-        return kept
 
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:
         if not found:
@@ -349,6 +327,14 @@ class Looking:
             ]
             for one in found
         ]
+
+
+def _finder(store: Store, layout: Layout, engine: str) -> Finder[Any]:
+    if not store.finds:
+        return EmbeddedFinder(layout, engine)
+    from .finding.milvus import MilvusFinder  # needs a library that only this store needs
+
+    return MilvusFinder(layout)
 
 
 def _without(number: int, found: Found) -> Found:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from ._arguments import (
@@ -23,6 +22,7 @@ from ._arguments import (
 )
 from ._coding import CodedRound, Coder, GivenRound, Standing
 from ._looking import Looking, sorted_numbers
+from .addresses import created, folder, opened
 from .encoders import Suite
 from .errors import (
     BusyError,
@@ -42,7 +42,7 @@ Taught: TypeAlias = Mapping[str, Sequence[str]]
 
 
 class Collection(Looking):
-    """Items, their codes, the hasher and the rounds, in a folder.
+    """Items, their codes, the hasher and the rounds, in a folder or on Milvus.
 
     Made by `create`, opened by `omhash.open`. Any number of threads and processes may search
     at once; one may write at a time, and searches go on meanwhile.
@@ -80,10 +80,12 @@ class Collection(Looking):
         seed: int = 0,
         index: str = "exact",
     ) -> Self:
-        """Make an empty collection in a new folder.
+        """Make an empty collection in a new folder, or at an address on Milvus.
 
         Parameters
         ----------
+        path : path, or address
+            See `omhash.addresses`.
         modalities : mapping of name to width
             May be left out where encoders are given.
         encoders : Suite, optional
@@ -124,7 +126,7 @@ class Collection(Looking):
             "index": checked_index(index),
             "encoders": None if encoders is None else encoders.identity(),
         }
-        return cls(SQLiteStore.create(Path(path), config), hasher)
+        return cls(created(path, config), hasher)
 
     def ingest(
         self,
@@ -208,8 +210,8 @@ class Collection(Looking):
                 head, known = reading.head, reading.round(coded.id)
             if (taught or self._centres(coder)) and head.files != since.files:
                 raise BusyError(
-                    f"{self._store.path}: somebody else taught the collection meanwhile: what was "
-                    "learned beside it is given up; do it again"
+                    f"{self._store.address}: somebody else taught the collection meanwhile: what "
+                    "was learned beside it is given up; do it again"
                 )
             if known is not None:
                 return RoundReport.repetition(known, coded.digest)
@@ -330,28 +332,29 @@ class Collection(Looking):
 
     def backup(self, path: str | PathLike[str]) -> None:
         """Copy the collection, as it is now, to a new folder; searches go on meanwhile."""
-        self._store.backup(Path(path))
+        self._store.backup(folder(path))
 
     @classmethod
     def restore(
         cls, backup: str | PathLike[str], path: str | PathLike[str], *, hasher: Hasher | None = None
     ) -> Self:
         """Make a collection from a backup, once that is known to be whole."""
-        wrong = problems(Path(backup))
+        saved, target = folder(backup), folder(path)
+        wrong = problems(saved)
         if wrong:
             raise DamagedError(f"the backup is damaged: {'; '.join(wrong)}")
-        with closing(SQLiteStore(Path(backup))) as store:
-            store.backup(Path(path))
-        return cls(SQLiteStore(Path(path)), hasher)
+        with closing(SQLiteStore(saved)) as store:
+            store.backup(target)
+        return cls(SQLiteStore(target), hasher)
 
     def check(self, *, repair: bool = False) -> list[str]:
         """What is wrong with the collection's files; nothing if it is whole."""
-        wrong = problems(self._store.path, repair=repair)
+        wrong = self._store.problems(repair=repair)
         with self._reading() as reading:
             learned = self._snapshot.hasher
             told = [code.tobytes() for code in reading.categories().values()]
             if self._snapshot.learned and told != [*map(bytes, learned.category_codes_)]:
-                wrong.append(f"{self._store.path}: category codes are not those of the hasher")
+                wrong.append(f"{self._store.address}: category codes are not those of the hasher")
         return wrong
 
     def _commit(self, head: Head, change: Change, hasher: Hasher | None = None) -> None:
@@ -369,12 +372,14 @@ def open(  # noqa: A001 - omhash.open reads well
 
     Parameters
     ----------
+    path : path, or address
+        See `omhash.addresses`.
     hasher : Hasher, optional
         Needed where the collection was made with a hasher that a file cannot describe.
     patience : float
         Seconds to wait while somebody else writes, before a `BusyError`.
     """
-    return Collection(SQLiteStore(Path(path), patience=patience), hasher)
+    return Collection(opened(path, patience=patience), hasher)
 
 
 def _beside(name: str, taught: Taught) -> dict[str, Taught]:

@@ -16,6 +16,7 @@
      └── StoreError (RuntimeError)       a collection cannot be read or written: no such
           │                              collection, disk full, read-only, closed
           ├── BusyError                  another process is writing
+          ├── UnreachableError           a server does not answer in time
           ├── FormatError                written by a newer omhash
           └── DamagedError               a file of a collection is damaged: names it
 
@@ -77,6 +78,10 @@ class StoreError(OmhashError, RuntimeError):
 
 class BusyError(StoreError):
     """Another process is writing to the collection."""
+
+
+class UnreachableError(StoreError):
+    """A server cannot be reached, or does not answer in time; what was committed is not lost."""
 
 
 class FormatError(StoreError):

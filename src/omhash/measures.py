@@ -17,30 +17,36 @@ _MOST_ASKED = 100
 
 
 class Measures:
-    """Mean average precision by round, in a file beside the collection.
+    """Mean average precision by round, in a file beside the collection; in memory without one.
 
     The file is for people to look at: a line that is lost or damaged is passed over.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / _FILE
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / _FILE
+        self._lines: list[str] = []
 
     def add(self, round_id: str, before: float | None, after: float | None) -> None:
         """Remember what was measured of a round."""
         line = json.dumps({"round": round_id, "before": before, "after": after})
+        if self._path is None:
+            self._lines.append(line)
+            return
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def all(self) -> dict[str, dict[str, float | None]]:
         """What was measured, by round."""
+        lines = self._lines
+        if self._path is not None and self._path.is_file():
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         found = {}
-        if self._path.is_file():
-            for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    told = json.loads(line)
-                    found[told["round"]] = {"before": told["before"], "after": told["after"]}
-                except (ValueError, KeyError, TypeError):
-                    continue
+        for line in lines:
+            try:
+                told = json.loads(line)
+                found[told["round"]] = {"before": told["before"], "after": told["after"]}
+            except (ValueError, KeyError, TypeError):
+                continue
         return found
 
 

@@ -1,4 +1,4 @@
-"""A collection in memory: the hasher, the sketchers and the index, as of one generation."""
+"""What a collection has learned, in memory: hasher, sketchers, categories, of one generation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from .codes import Codes, unpack
-from .errors import DamagedError
 from .hashers.base import Hasher
-from .index import ENGINES, Index, Queries
+from .index import Queries
 from .learning.sketches import Sketchers
 from .learning.views import Matrix, n_rows
 from .store import Block, Head, Reading, Store
@@ -33,14 +32,11 @@ class Snapshot:
         Category names of every set of categories.
     """
 
-    def __init__(self, hasher: Hasher, layout: Layout, seed: int, engine: str) -> None:
-        self._engine = engine
+    def __init__(self, hasher: Hasher, layout: Layout, seed: int) -> None:
         self.layout = layout
-        self.index: Index = self._empty_index()
         self.categories: dict[str, Codes] = {}
         self.label_sets: dict[int, tuple[str, ...]] = {0: ()}
         self.generation = -1
-        self.next_number = 0
         self._loaded: Loaded = (None, hasher), (None, Sketchers(layout.sketches, seed, {}))
 
     @property
@@ -87,7 +83,6 @@ class Snapshot:
     def follow(self, reading: Reading, loaded: Loaded) -> None:
         """Take over what was committed since."""
         head = reading.head
-        self._follow_items(reading)
         if head.counts["categories"] != len(self.categories):
             self.categories = reading.categories()
         if head.counts["label_sets"] != len(self.label_sets) - 1:
@@ -95,7 +90,7 @@ class Snapshot:
             for number, places in reading.label_sets(len(self.label_sets)).items():
                 self.label_sets[number] = tuple(names[place] for place in places)
         self._loaded = loaded
-        self.generation, self.next_number = head.generation, head.next_number
+        self.generation = head.generation
 
     def asked(
         self,
@@ -136,25 +131,3 @@ class Snapshot:
             present=present,
             detail=detail,
         )
-
-    def _follow_items(self, reading: Reading) -> None:
-        removed = reading.removed_since(self.generation)
-        # Whoever is interrupted from here on must start anew.
-        self.generation = -1
-        if removed is None:
-            self.index, self.next_number = self._empty_index(), 0
-        else:
-            # What was added and removed since was never here.
-            self.index.remove(removed[removed < self.next_number])
-        for block in reading.items_from(self.next_number):
-            self.index.add(block.numbers, *self.layout.unpacked(block.bodies))
-            self.next_number = int(block.numbers[-1]) + 1
-        n_items = reading.head.counts["items"]
-        if len(self.index) != n_items:
-            raise DamagedError(
-                f"{reading.name}: it holds {len(self.index)} items, and {n_items} were committed: "
-                "restore the collection from a backup"
-            )
-
-    def _empty_index(self) -> Index:
-        return ENGINES[self._engine](self.layout.n_bits, self.layout.sketches)

@@ -24,6 +24,7 @@ from plain_search import PlainItem, plain_search, signs
 
 import omhash
 from omhash.codes import pack
+from omhash.copying import copy
 from omhash.errors import InputError
 from omhash.learning.sketches import Sketchers
 from things import NAMES, WIDTHS, create, hasher, some
@@ -128,6 +129,13 @@ class Machine(RuleBasedStateMachine):
     def new_path(self):
         self.n_paths += 1
         return self.folder / f"{self.n_paths}"
+
+    def restored(self):
+        """The collection, closed and made again of a backup."""
+        backup, path = self.new_path(), self.new_path()
+        self.things.backup(backup)
+        self.things.close()
+        return omhash.Collection.restore(backup, path)
 
     def teardown(self):
         self.things.close()
@@ -240,10 +248,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def restore_a_backup(self):
         self.n_operations += 1
-        backup, path = self.new_path(), self.new_path()
-        self.things.backup(backup)
-        self.things.close()
-        self.things = omhash.Collection.restore(backup, path)
+        self.things = self.restored()
 
     @precondition(lambda self: self.n_operations % 5 == 1)
     @rule()
@@ -272,15 +277,39 @@ class Machine(RuleBasedStateMachine):
             assert [report.id for report in self.things.rounds()] == list(self.plain.rounds)
 
 
+class OnMilvus(Machine):
+    """The same on Milvus Lite, where a copy stands for a backup."""
+
+    paths = None
+
+    def new_path(self):
+        return next(self.paths)
+
+    def restored(self):
+        path = self.new_path()
+        copy(self.things.status()["path"], path)
+        self.things.close()
+        return omhash.open(path)
+
+
 def _plain(hits):
     return [(hit.key, hit.categories, hit.payload, hit.score, hit.distance) for hit in hits]
 
 
 def test_any_order_of_operations():
+    run(Machine, 3 if FULL else 6)
+
+
+def test_any_order_of_operations_on_milvus(lite):
+    OnMilvus.paths = lite
+    run(OnMilvus, 2)
+
+
+def run(machine, examples):
     run_state_machine_as_test(
-        Machine,
+        machine,
         settings=settings(
-            max_examples=3 if FULL else 6,
+            max_examples=examples,
             stateful_step_count=OPERATIONS,
             suppress_health_check=list(HealthCheck),
             deadline=None,

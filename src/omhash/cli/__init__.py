@@ -8,7 +8,7 @@ import typer
 
 from .. import __version__
 from .bench import EXAMPLE, bench
-from .collections import backup, check, compact, create, delete, restore, status
+from .collections import backup, check, compact, copy, create, delete, restore, status
 from .exporting import export
 from .learning import learn
 from .output import told_in_a_line
@@ -35,6 +35,7 @@ for command in (
     check,
     backup,
     restore,
+    copy,
     compact,
     serve,
     demo,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -10,6 +11,7 @@ import typer
 
 from .. import open as open_collection
 from ..collection import Collection
+from ..copying import copy as copy_collection
 from ..errors import DamagedError, ParameterError
 from ..hashers.base import N_BITS
 from ..store import problems
@@ -36,7 +38,7 @@ def create(
     seed: Annotated[int, typer.Option(help="Of the method and the sketches.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make an empty collection in a new folder."""
+    """Make an empty collection."""
     widths = modality_widths(modality)
     if not widths:
         raise ParameterError("--modality: name at least one, like --modality image=1280")
@@ -109,6 +111,20 @@ def restore(
         say_values(collection.status(), as_json=as_json)
 
 
+def copy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A collection's address.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Where there is none yet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a collection between folders and Milvus, and compare the copy with it.
+
+    Run again after an interruption, it goes on after the rounds that are there.
+    """
+    report = copy_collection(source, target)
+    told = {"collection": source, "copy": target, **asdict(report), "verified": True}
+    say_values(told, as_json=as_json)
+
+
 def compact(path: CollectionPath, as_json: AsJson = False) -> None:
     """Give the space of items that were taken out back to the disk."""
     with open_collection(path) as collection:
@@ -136,8 +152,8 @@ def _problems(path: str, *, repair: bool = False) -> list[str]:
     try:
         with open_collection(path) as collection:
             return collection.check(repair=repair)
-    except DamagedError:  # too damaged to be opened
-        return problems(Path(path), repair=repair)
+    except DamagedError as error:  # too damaged to be opened
+        return [str(error)] if "://" in path else problems(Path(path), repair=repair)
 
 
 def _lines() -> list[str]:

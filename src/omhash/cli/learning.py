@@ -6,11 +6,11 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..addresses import is_there
 from ..collection import Collection
 from ..datasets import Slice, slices
 from ..errors import DataFileError, OmhashError, ParameterError, UnsupportedError
@@ -64,7 +64,7 @@ def learn(
     except ImportError as error:
         raise UnsupportedError(str(error)) from None
     start = time.perf_counter()
-    fresh = new and not Path(path).exists()
+    fresh = new and not is_there(path)
     found = slices(data, round_size, widths=widths)
     if not found:
         raise DataFileError(f"{', '.join(data)}: holds no items")

@@ -23,7 +23,12 @@ from rich.progress import (
 from ..errors import OmhashError, ParameterError
 
 CollectionPath: TypeAlias = Annotated[
-    str, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="COLLECTION",
+        help="The collection's folder, or its address on Milvus.",
+        show_default=False,
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 

@@ -14,6 +14,8 @@ import typer
 from scipy import sparse
 
 from .. import open as open_collection
+from ..addresses import folder as only_folder
+from ..addresses import is_there
 from ..collection import Collection
 from ..datasets import Items, Part, jsonlines_parts, parts
 from ..encoders import Folder, Skipped, Suite
@@ -90,7 +92,8 @@ def ingest(
         raise ParameterError("--modality and --bits are of use only with --create")
     if captions is not None and folder is None:
         raise ParameterError("--captions is of use only with --folder")
-    fresh = new and not Path(path).exists()
+    measures = Measures(only_folder(path)) if measure else None
+    fresh = new and not is_there(path)
     pictures: Pictures | None = None
     if file is not None and folder is None:
         collection, found = _of_file(path, file, round_size or ITEMS, widths, bits, fresh=fresh)
@@ -103,9 +106,7 @@ def ingest(
         raise ParameterError("name a FILE of features or a --folder of pictures")
     with collection:
         told = _Told(file or str(folder))
-        _store(
-            collection, found, told, Measures(Path(path)) if measure else None, shown=not as_json
-        )
+        _store(collection, found, told, measures, shown=not as_json)
     told.say(pictures.skipped if pictures else [], as_json=as_json)
 
 

@@ -45,7 +45,7 @@ def create_app(
     limits : Limits
     """
     limits = limits or Limits()
-    shelf = Shelf(Path(path), limits)
+    shelf = Shelf(path, limits)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

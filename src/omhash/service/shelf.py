@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import errors
+from ..addresses import milvus_place
 from ..collection import Collection
 from ..collection import open as open_collection
 from ..encoders import Suite
@@ -44,7 +46,12 @@ class Room:
     """
 
     def __init__(
-        self, name: str, collection: Collection, path: Path, threads: Executor, limits: Limits
+        self,
+        name: str,
+        collection: Collection,
+        path: Path | None,
+        threads: Executor,
+        limits: Limits,
     ) -> None:
         self.name, self.collection = name, collection
         self.progress = Progress()
@@ -95,18 +102,21 @@ class Shelf:
 
     Parameters
     ----------
-    path : folder
-        ``NAME.omhash`` in it is the collection NAME. If it is a collection itself, the shelf
-        holds that one and takes no others.
+    path : folder, or address
+        ``NAME.omhash`` in the folder is the collection NAME. If it is a collection itself, or
+        the address of one on Milvus, the shelf holds that one and takes no others.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
-        alone = path.suffix == ENDING
-        self.folder = path.resolve().parent if alone else path
-        self._only = path.resolve().stem if alone else None
-        if alone and not path.is_dir():
+    def __init__(self, path: str | PathLike[str], limits: Limits) -> None:
+        place = milvus_place(path)
+        self._address = None if place is None else path
+        folder = Path() if place else Path(path)
+        alone = folder.suffix == ENDING
+        self.folder = folder.resolve().parent if alone else folder
+        self._only = place.name if place else folder.resolve().stem if alone else None
+        if alone and not folder.is_dir():
             raise errors.StoreError(f"{path}: there is no collection here")
-        if not alone:
+        if self._only is None:
             self.folder.mkdir(parents=True, exist_ok=True)
         self.threads = ThreadPoolExecutor(4, "omhash-read")
         self.encoding = ThreadPoolExecutor(1, "omhash-encode")
@@ -131,8 +141,8 @@ class Shelf:
             if name not in self._rooms:
                 if name not in self.names():
                     raise RequestError(404, "not_found", f"there is no collection {name!r}")
-                path = self.folder / f"{name}{ENDING}"
-                self._add(name, path, open_collection(path))
+                path = None if self._address else self.folder / f"{name}{ENDING}"
+                self._add(name, path, open_collection(path or self._address or ""))
             return self._rooms[name]
 
     def opened(self) -> list[Room]:
@@ -160,7 +170,7 @@ class Shelf:
         self.threads.shutdown(wait=True)
         self.encoding.shutdown(wait=True)
 
-    def _add(self, name: str, path: Path, collection: Collection) -> Room:
+    def _add(self, name: str, path: Path | None, collection: Collection) -> Room:
         room = Room(name, collection, path, self.threads, self._limits)
         self._rooms[name] = room
         return room

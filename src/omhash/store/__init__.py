@@ -1,6 +1,6 @@
 """What keeps a collection durably: items, codes, rounds and the hasher's state."""
 
-from .base import Additions, Block, Change, Head, Reading, Row, Store
+from .base import Additions, Block, Change, Head, Reading, Row, ScannedReading, Store
 from .sqlite import SQLiteStore
 from .sqlite_check import problems
 
@@ -12,6 +12,7 @@ __all__ = [
     "Reading",
     "Row",
     "SQLiteStore",
+    "ScannedReading",
     "Store",
     "problems",
 ]

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,10 +134,6 @@ class Reading(ABC):
         """Items by number, in order; those that are not there are passed over."""
 
     @abstractmethod
-    def removed_since(self, generation: int) -> Numbers | None:
-        """Items that later commits removed, in order; None where that is no longer known."""
-
-    @abstractmethod
     def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
         """Category numbers of the sets of categories from a number on; 0 is the empty set."""
 
@@ -153,6 +150,22 @@ class Reading(ABC):
         """Numbers of the keys that are there."""
 
     @abstractmethod
+    def rounds(self) -> list[dict[str, Any]]:
+        """The reports of all rounds, in order."""
+
+    @abstractmethod
+    def round(self, round_id: str) -> dict[str, Any] | None:
+        """The report of one round, where there is one."""
+
+
+class ScannedReading(Reading):
+    """A state that an index in memory follows."""
+
+    @abstractmethod
+    def removed_since(self, generation: int) -> Numbers | None:
+        """Items that later commits removed, in order; None where that is no longer known."""
+
+    @abstractmethod
     def compiled(self, where: Where) -> Clause:
         """Conditions in the store's own words; an `InputError` where they make no sense."""
 
@@ -164,17 +177,20 @@ class Reading(ABC):
     def inspect(self, start: int) -> None:
         """A `DamagedError` where keys or payloads, from a number on, are not as written."""
 
-    @abstractmethod
-    def rounds(self) -> list[dict[str, Any]]:
-        """The reports of all rounds, in order."""
-
-    @abstractmethod
-    def round(self, round_id: str) -> dict[str, Any] | None:
-        """The report of one round, where there is one."""
-
 
 class Store(ABC):
-    """Keeps a collection."""
+    """Keeps a collection.
+
+    Attributes
+    ----------
+    address : str
+        Where it is, as a person would write it, without anything secret.
+    finds : bool
+        Whether it searches codes itself; otherwise an index in memory follows what it holds.
+    """
+
+    address: str
+    finds: bool = False
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Reading]:
@@ -200,6 +216,27 @@ class Store(ABC):
         """Whether there was a commit since: it removes files that no head names any more."""
         with self.reading() as latest:
             return latest.head.generation != head.generation
+
+    @abstractmethod
+    def purge(self) -> bool:
+        """Leave nothing of removed items; False where somebody still reads an older state."""
+
+    @abstractmethod
+    def compact(self) -> bool:
+        """Give the space of removed items back; False where somebody reads an older state."""
+
+    @abstractmethod
+    def backup(self, target: Path) -> None:
+        """Copy the collection to a new folder; readers and writers go on meanwhile."""
+
+    @abstractmethod
+    def problems(self, *, repair: bool = False) -> list[str]:
+        """What is wrong with the collection; nothing if it is whole."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int | None:
+        """Bytes on the disk; None where that cannot be known."""
 
     @abstractmethod
     def close(self) -> None:

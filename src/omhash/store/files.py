@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save_file
+from safetensors.numpy import load, save, save_file
 
 from ..errors import BusyError, DamagedError, StoreError
 
@@ -111,16 +111,11 @@ def save_state(folder: Path, stem: str, state: Mapping[str, Any]) -> dict[str, s
 
     The name holds the digest, so that a file of a name never changes its content.
     """
-    arrays = {
-        name: np.ascontiguousarray(value)
-        for name, value in state.items()
-        if isinstance(value, np.ndarray)
-    }
-    plain = {name: value for name, value in state.items() if name not in arrays}
+    arrays, metadata = _split(state)
     temporary = folder / f"{stem}{FRESH}"
     try:
         with told(temporary, "write"):
-            save_file(arrays, temporary, metadata={_PLAIN: json.dumps(plain)})
+            save_file(arrays, temporary, metadata=metadata)
             found = digest(temporary)
             name = f"{stem}-{found[:16]}{STATE_ENDING}"
             sync(temporary)
@@ -146,7 +141,28 @@ def load_state(folder: Path, reference: Mapping[str, str]) -> dict[str, Any]:
         raise DamagedError(f"{path}: is missing: restore it from a backup") from error
     if hashlib.sha256(content).hexdigest() != reference["sha256"]:
         raise DamagedError(f"{path}: is not what was written: restore it from a backup")
-    arrays = load(content)
+    return state_of(content)
+
+
+def state_bytes(state: Mapping[str, Any]) -> bytes:
+    """Arrays and plain values as the bytes of a file."""
+    arrays, metadata = _split(state)
+    return save(arrays, metadata=metadata)
+
+
+def state_of(content: bytes) -> dict[str, Any]:
+    """What `state_bytes` was given."""
     (header_size,) = np.frombuffer(content, "<u8", 1)
     header = json.loads(content[8 : 8 + int(header_size)])
-    return {**arrays, **json.loads(header["__metadata__"][_PLAIN])}
+    return {**load(content), **json.loads(header["__metadata__"][_PLAIN])}
+
+
+def _split(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The arrays of a state, and the rest as safetensors' metadata."""
+    arrays = {
+        name: np.ascontiguousarray(value)
+        for name, value in state.items()
+        if isinstance(value, np.ndarray)
+    }
+    plain = {name: value for name, value in state.items() if name not in arrays}
+    return arrays, {_PLAIN: json.dumps(plain)}

@@ -38,7 +38,7 @@ class SQLiteStore(Store):
     """
 
     def __init__(self, path: Path, *, patience: float = 5.0) -> None:
-        self.path = path
+        self.path, self.address = path, str(path)
         self.patience = patience
         self._database = path / DATABASE
         if not path.is_dir():
@@ -136,6 +136,12 @@ class SQLiteStore(Store):
         with self._connections.one() as connection:
             connection.execute("VACUUM")
         return self.purge()
+
+    def problems(self, *, repair: bool = False) -> list[str]:
+        """What is wrong with the files: see `omhash.store.problems`."""
+        from .sqlite_check import problems  # opens the folder anew, as this class
+
+        return problems(self.path, repair=repair)
 
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong with the database."""

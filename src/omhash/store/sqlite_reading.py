@@ -14,7 +14,7 @@ import numpy as np
 
 from ..codes import Codes
 from ..errors import FormatError
-from .base import Block, Head, Reading, Row
+from .base import Block, Head, Row, ScannedReading
 from .connections import damaged, told
 from .records import Numbers, opened, seal
 from .sqlite_commit import FORMAT
@@ -29,7 +29,7 @@ Known: TypeAlias = tuple[str, dict[str, Any], Head]
 """The head as it is written, and what it says."""
 
 
-class SQLiteReading(Reading):
+class SQLiteReading(ScannedReading):
     """A read transaction; it ends with the context that made it.
 
     Parameters

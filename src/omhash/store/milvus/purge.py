@@ -1,0 +1,26 @@
+"""Deleting the rows of items that were removed, and codes that no item has any more."""
+
+from __future__ import annotations
+
+from .engine import Engine
+from .reading import MilvusReading
+from .tables import RECORD_FIELDS, Tables
+
+_AT_ONCE = 1000
+
+
+def delete_removed(engine: Engine, tables: Tables, reading: MilvusReading) -> None:
+    """Delete what no state that is still read counts; may be interrupted and begun again."""
+    removed = reading.removed().tolist()
+    for start in range(0, len(removed), _AT_ONCE):
+        part = removed[start : start + _AT_ONCE]
+        rows = engine.query(tables.items, f"number in {part}", RECORD_FIELDS, level="Strong")
+        codes = {code.tobytes() for code in reading.codes_of(rows)}
+        engine.delete(tables.items, f"number in {part}")
+        others = reading.of_codes(sorted(codes), 1, None)
+        lonely = [code for code, block in others.items() if not len(block.numbers)]
+        if lonely:
+            listed = ",".join(f'"{code.hex()}"' for code in lonely)
+            engine.delete(tables.codes, f"pk in [{listed}]")
+    # Only now: who opens the collection before must still know what not to count.
+    engine.delete(tables.log, f'kind == "removed" and attempt <= {reading.head.generation}')
