@@ -62,7 +62,7 @@ screenshot: setup  ## Take the README's picture of the page again, as the tests 
 # The extra encoders stays out of the lock: PyTorch would make every setup gigabytes larger.
 lock:  ## Pin the newest allowed versions in requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade \
-	  --extra faiss --extra plots --group dev --group docs --custom-compile-command "make lock" \
+	  --extra dask --extra faiss --extra milvus --extra plots --group dev --group docs --custom-compile-command "make lock" \
 	  --output-file requirements.lock pyproject.toml
 
 clean:  ## Remove the environment and everything that was built
