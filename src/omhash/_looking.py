@@ -306,11 +306,12 @@ class Looking:
             if self._store.superseded(reading.head):
                 return
             raise
+        ahead = self._finder.ahead(reading)
         with self._lock.alone():
             if snapshot.generation < generation:
                 # Whoever is interrupted from here on must look at everything again.
                 snapshot.generation = -1
-                self._finder.follow(reading)
+                self._finder.follow(reading, ahead)
                 snapshot.follow(reading, loaded)
 
     def _hits(self, reading: Reading, found: Sequence[Found]) -> list[list[Hit]]:

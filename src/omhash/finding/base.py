@@ -16,7 +16,11 @@ class Finder(ABC, Generic[R]):
     """Finds items in the states that some store gives to read."""
 
     @abstractmethod
-    def follow(self, reading: R) -> None:
+    def ahead(self, reading: R) -> Any:
+        """Read what `follow` will want, while others still search."""
+
+    @abstractmethod
+    def follow(self, reading: R, ahead: Any) -> None:
         """Take over what was committed since; nobody searches meanwhile."""
 
     @abstractmethod

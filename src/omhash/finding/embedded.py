@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -9,12 +12,21 @@ import numpy as np
 from ..errors import DamagedError
 from ..index import ENGINES, Found, Index, Kept, Queries
 from ..store import ScannedReading
-from ..store.records import Layout
+from ..store.records import Layout, Numbers
 from ..store.where import Clause, Where
 from .base import Finder
 
 _REMEMBERED = 32
 """Filters whose items are remembered."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Ahead:
+    """What was committed after a generation; `removed` is None where all is to be begun anew."""
+
+    generation: int
+    removed: Numbers | None
+    items: Iterator[Any]
 
 
 class EmbeddedFinder(Finder[ScannedReading]):
@@ -35,19 +47,28 @@ class EmbeddedFinder(Finder[ScannedReading]):
         self._matching: dict[Clause, tuple[Kept, int]] = {}
         self._inspected = 0
 
-    def follow(self, reading: ScannedReading) -> None:
+    def ahead(self, reading: ScannedReading) -> _Ahead:
+        """Read removals, and the first of the new items; the many of a beginning come later."""
+        generation = self._generation
+        removed = reading.removed_since(generation)
+        blocks = reading.items_from(0 if removed is None else self._next_number)
+        unpacked = ((block.numbers, *self._layout.unpacked(block.bodies)) for block in blocks)
+        return _Ahead(generation, removed, chain(list(islice(unpacked, 1)), unpacked))
+
+    def follow(self, reading: ScannedReading, ahead: _Ahead) -> None:
         """Take over what was committed since: see `Finder.follow`."""
-        removed = reading.removed_since(self._generation)
+        if ahead.generation != self._generation:  # another thread was faster
+            ahead = self.ahead(reading)
         # Whoever is interrupted from here on must start anew.
         self._generation = -1
-        if removed is None:
+        if ahead.removed is None:
             self._index, self._next_number = self._empty_index(), 0
         else:
             # What was added and removed since was never here.
-            self._index.remove(removed[removed < self._next_number])
-        for block in reading.items_from(self._next_number):
-            self._index.add(block.numbers, *self._layout.unpacked(block.bodies))
-            self._next_number = int(block.numbers[-1]) + 1
+            self._index.remove(ahead.removed[ahead.removed < self._next_number])
+        for numbers, *stored in ahead.items:
+            self._index.add(numbers, *stored)
+            self._next_number = int(numbers[-1]) + 1
         n_items = reading.head.counts["items"]
         if len(self._index) != n_items:
             raise DamagedError(

@@ -57,8 +57,11 @@ class MilvusFinder(Finder[MilvusReading]):
         self._measured: tuple[int, float] | None = None
         self._counted: tuple[int, int] = (-1, 0)
 
-    def follow(self, reading: MilvusReading) -> None:
-        """Nothing to do: the engine has it all."""
+    def ahead(self, reading: MilvusReading) -> None:
+        """Nothing to read: the engine has it all."""
+
+    def follow(self, reading: MilvusReading, ahead: None) -> None:
+        """Nothing to do."""
 
     def search(
         self, reading: MilvusReading, queries: Queries, k: int, where: Where | None
