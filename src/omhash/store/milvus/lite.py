@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -45,7 +46,10 @@ def released(file: Path) -> None:
 def _check_version() -> None:
     try:
         found = version("milvus-lite")
-        import milvus_lite.server_manager  # noqa: F401 - needs a package that newer ones lack
+        with warnings.catch_warnings():
+            # What it imports is on its way out, which nobody here can change.
+            warnings.filterwarnings("ignore", "pkg_resources is deprecated")
+            import milvus_lite.server_manager  # noqa: F401 - needs what newer setuptools lack
     except PackageNotFoundError:
         raise UnsupportedError(
             "milvus+file needs Milvus Lite: pip install 'milvus-lite==2.5.1' 'setuptools<82'"
