@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -23,7 +24,7 @@ from .errors import (
     NotFittedError,
     UnsupportedError,
 )
-from .finding import EmbeddedFinder, Finder
+from .finding import EmbeddedFinder, Finder, Foreseen
 from .hashers.base import Hasher
 from .index import Found
 from .learning.labels import Labels, label_matrix
@@ -50,7 +51,9 @@ class Looking:
 
     def __init__(self, store: Store, hasher: Hasher | None = None) -> None:
         self._store = store
-        self._lock = SharedLock()
+        self._lock, self._following = SharedLock(), threading.Lock()
+        # Of a commit that is under way: a hasher that need not be loaded, and what it stores.
+        self._coming: tuple[tuple[Reference, Hasher] | None, Foreseen | None] = None, None
         with store.reading() as reading:
             config = reading.head.config
             self._modalities: dict[str, int] = config["modalities"]
@@ -284,31 +287,34 @@ class Looking:
         return shaped_views(views, self._modalities)
 
     @contextmanager
-    def _reading(self, learned: tuple[Reference, Hasher] | None = None) -> Iterator[Reading]:
+    def _reading(self) -> Iterator[Reading]:
         """The store and the snapshot in the same state."""
         while True:
             with self._store.reading() as reading:
-                self._follow(reading, learned)
+                self._follow(reading)
                 with self._lock.shared():
                     # There may have been a commit, or another thread: then read anew.
                     if self._snapshot.generation == reading.head.generation:
                         yield reading
                         return
 
-    def _follow(self, reading: Reading, learned: tuple[Reference, Hasher] | None) -> None:
+    def _follow(self, reading: Reading) -> None:
         snapshot, generation = self._snapshot, reading.head.generation
         if snapshot.generation >= generation:
             return
-        try:
-            loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
-        except DamagedError:
-            # A later commit removes the files that only earlier ones name.
-            if self._store.superseded(reading.head):
+        with self._following:  # one thread for all that see a commit at the same time
+            if snapshot.generation >= generation:
                 return
-            raise
-        ahead = self._finder.ahead(reading)
-        with self._lock.alone():
-            if snapshot.generation < generation:
+            learned, foreseen = self._coming
+            try:
+                loaded = snapshot.loaded(reading.head, self._store, self._blank, learned)
+            except DamagedError:
+                # A later commit removes the files that only earlier ones name.
+                if self._store.superseded(reading.head):
+                    return
+                raise
+            ahead = self._finder.ahead(reading, foreseen)
+            with self._lock.alone():
                 # Whoever is interrupted from here on must look at everything again.
                 snapshot.generation = -1
                 self._finder.follow(reading, ahead)

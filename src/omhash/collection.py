@@ -30,6 +30,7 @@ from .errors import (
     ParameterError,
     UnsupportedError,
 )
+from .finding import Foreseen
 from .hashers.base import Hasher
 from .hashers.hcfw import HCFW
 from .learning.labels import Labels
@@ -359,10 +360,15 @@ class Collection(Looking):
 
     def _commit(self, head: Head, change: Change, hasher: Hasher | None = None) -> None:
         """Commit a change, and take it over at once; `hasher` is the one of a new state."""
-        self._store.commit(head, change)
         learned = None if change.state is None or hasher is None else (change.state, hasher)
-        with self._reading(learned):
-            pass
+        # Before it is committed: another thread may be the first to see it.
+        self._coming = learned, Foreseen(head, change)
+        try:
+            self._store.commit(head, change)
+            with self._reading():
+                pass
+        finally:
+            self._coming = None, None
 
 
 def open(  # noqa: A001 - omhash.open reads well

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ..index import Found, Queries
-from ..store import Reading
+from ..store import Change, Head, Reading
 from ..store.where import Where
 
 R = TypeVar("R", bound=Reading)
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What a commit of this process makes of a state."""
+
+    head: Head
+    change: Change
 
 
 class Finder(ABC, Generic[R]):
     """Finds items in the states that some store gives to read."""
 
     @abstractmethod
-    def ahead(self, reading: R) -> Any:
-        """Read what `follow` will want, while others still search."""
+    def ahead(self, reading: R, foreseen: Foreseen | None) -> Any:
+        """What `follow` will want, read while others still search; one thread at a time.
+
+        Parameters
+        ----------
+        foreseen : Foreseen, optional
+            A commit of this process. If it is the only new one, nothing need be read.
+        """
 
     @abstractmethod
     def follow(self, reading: R, ahead: Any) -> None:

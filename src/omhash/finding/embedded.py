@@ -14,7 +14,7 @@ from ..index import ENGINES, Found, Index, Kept, Queries
 from ..store import ScannedReading
 from ..store.records import Layout, Numbers
 from ..store.where import Clause, Where
-from .base import Finder
+from .base import Finder, Foreseen
 
 _REMEMBERED = 32
 """Filters whose items are remembered."""
@@ -22,9 +22,8 @@ _REMEMBERED = 32
 
 @dataclass(frozen=True, eq=False)
 class _Ahead:
-    """What was committed after a generation; `removed` is None where all is to be begun anew."""
+    """What was committed since; `removed` is None where all is to be begun anew."""
 
-    generation: int
     removed: Numbers | None
     items: Iterator[Any]
 
@@ -47,18 +46,27 @@ class EmbeddedFinder(Finder[ScannedReading]):
         self._matching: dict[Clause, tuple[Kept, int]] = {}
         self._inspected = 0
 
-    def ahead(self, reading: ScannedReading) -> _Ahead:
-        """Read removals, and the first of the new items; the many of a beginning come later."""
-        generation = self._generation
-        removed = reading.removed_since(generation)
+    def ahead(self, reading: ScannedReading, foreseen: Foreseen | None) -> _Ahead:
+        """Removals, and the first of the new items; the many of a beginning are read later."""
+        if foreseen is not None:
+            before = foreseen.head.generation
+            if self._generation == before == reading.head.generation - 1:
+                return self._told(foreseen)
+        removed = reading.removed_since(self._generation)
         blocks = reading.items_from(0 if removed is None else self._next_number)
         unpacked = ((block.numbers, *self._layout.unpacked(block.bodies)) for block in blocks)
-        return _Ahead(generation, removed, chain(list(islice(unpacked, 1)), unpacked))
+        return _Ahead(removed, chain(list(islice(unpacked, 1)), unpacked))
+
+    def _told(self, foreseen: Foreseen) -> _Ahead:
+        added, first = foreseen.change.added, foreseen.head.next_number
+        if added is None:
+            return _Ahead(foreseen.change.removed, iter(()))
+        numbers = np.arange(first, first + len(added.keys), dtype=np.int64)
+        items = numbers, *self._layout.unpacked(added.bodies)
+        return _Ahead(foreseen.change.removed, iter([items]))
 
     def follow(self, reading: ScannedReading, ahead: _Ahead) -> None:
         """Take over what was committed since: see `Finder.follow`."""
-        if ahead.generation != self._generation:  # another thread was faster
-            ahead = self.ahead(reading)
         # Whoever is interrupted from here on must start anew.
         self._generation = -1
         if ahead.removed is None:

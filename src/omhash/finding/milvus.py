@@ -22,7 +22,7 @@ from ..store.milvus.expressions import Filter
 from ..store.milvus.reading import MilvusReading
 from ..store.records import Layout
 from ..store.where import Where
-from .base import Finder
+from .base import Finder, Foreseen
 
 SHORTLIST = 1024
 """Distinct codes that are ranked, unless more are needed."""
@@ -57,7 +57,7 @@ class MilvusFinder(Finder[MilvusReading]):
         self._measured: tuple[int, float] | None = None
         self._counted: tuple[int, int] = (-1, 0)
 
-    def ahead(self, reading: MilvusReading) -> None:
+    def ahead(self, reading: MilvusReading, foreseen: Foreseen | None) -> None:
         """Nothing to read: the engine has it all."""
 
     def follow(self, reading: MilvusReading, ahead: None) -> None:
