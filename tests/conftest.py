@@ -10,7 +10,7 @@ import pytest
 sys.path += [str(path) for path in Path(__file__).parent.iterdir() if path.is_dir()]
 
 # Doctest would import programs that tests start, and one conftest.py for another.
-collect_ignore_glob = ["*_worker.py", "*/conftest.py"]
+collect_ignore_glob = ["*_worker.py", "*conftest.py"]
 
 
 @pytest.fixture(scope="session")

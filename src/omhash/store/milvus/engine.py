@@ -56,6 +56,9 @@ _PASSING = (
     "distribution",
 )
 
+_ON_THIS_MACHINE = {"grpc.keepalive_time_ms": 2**31 - 1}
+"""Milvus Lite takes offence at being asked whether it is still there, and says so on stderr."""
+
 # It logs every error that it raises, with a traceback; whoever catches the error knows better.
 for _name in ("pymilvus.decorators", "pymilvus.client.connection_manager"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
@@ -206,7 +209,12 @@ class Engine:
         if place.file is not None:
             lite.taken(place.file, place.address)
         try:
-            client = MilvusClient(place.uri, token=place.token, timeout=self._connecting)
+            client = MilvusClient(
+                place.uri,
+                token=place.token,
+                timeout=self._connecting,
+                grpc_options={} if place.file is None else _ON_THIS_MACHINE,
+            )
             if place.file is None:
                 check_version(client.get_server_version(timeout=place.timeout), place)
         except (MilvusException, grpc.RpcError) as error:
