@@ -18,7 +18,7 @@ KINDS = ("categories", "label_sets", "fields", "removed")
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Brought:
     """What counts in one generation.
 
     Attributes
@@ -40,9 +40,9 @@ class Tail:
         self._lock = threading.Lock()
         self._brought: dict[tuple[int, str], Any] = {}
         self._generation = 0
-        self._views: dict[int, View] = {}
+        self._views: dict[int, Brought] = {}
 
-    def view(self, head: Mapping[str, Any]) -> View:
+    def view(self, head: Mapping[str, Any]) -> Brought:
         """What counts where a head is the last."""
         generation = head["generation"]
         with self._lock:
@@ -63,7 +63,7 @@ class Tail:
             self._brought[row["attempt"], row["kind"]] = content
         self._generation = generation
 
-    def _made(self, head: Mapping[str, Any]) -> View:
+    def _made(self, head: Mapping[str, Any]) -> Brought:
         parts: dict[str, list[Any]] = {kind: [] for kind in KINDS}
         for (attempt, kind), content in sorted(self._brought.items()):
             if attempt <= head["generation"] and attempt not in head["aborted"]:
@@ -74,7 +74,7 @@ class Tail:
                     self._engine.place.address,
                     f"there are {len(parts[kind])} {kind}, not {head['counts'][kind]}",
                 )
-        return View(
+        return Brought(
             {
                 name: np.frombuffer(bytes.fromhex(code), np.uint8)
                 for name, code in parts["categories"]
