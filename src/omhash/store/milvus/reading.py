@@ -202,7 +202,12 @@ class MilvusReading(Reading):
                 rows += further
             for row in rows:
                 found[buckets[row["bucket"]]].append(row)
-        return {code: self.block(rows) for code, rows in found.items()}
+        whole = self.block([row for rows in found.values() for row in rows])
+        ends = np.cumsum([len(rows) for rows in found.values()])
+        parts = (np.split(one, ends[:-1]) for one in (whole.numbers, whole.labels, whole.bodies))
+        return {
+            code: Block(*part) for code, part in zip(found, zip(*parts, strict=True), strict=True)
+        }
 
     def matching(self, keep: Filter | None) -> Iterator[Block]:
         """All items that keep a filter, in order."""
