@@ -9,7 +9,7 @@ import pytest
 import omhash
 from omhash.copying import copy
 from omhash.errors import BusyError, FormatError, StoreError, UnreachableError, UnsupportedError
-from omhash.store.milvus import store
+from omhash.store.milvus import claims, store
 from omhash.store.milvus.tables import document_rows, head_key
 from things import create, ingest, seen, some
 
@@ -99,6 +99,13 @@ def test_a_second_writer_waits_and_is_told(shared):
                 other.delete(["key 1-1"])
             assert len(other.search(QUERY, k=100)[0]) == 20
         assert other.delete(["never there"]) == 0
+
+
+def test_a_killed_writer_is_outwaited_by_the_impatient(shared, monkeypatch):
+    monkeypatch.setattr(claims, "LEASE", 3.0)
+    with omhash.open(shared, patience=0.2) as things:
+        things._store._claims._put("killed", 0)  # what it leaves
+        assert things.delete(["never there"]) == 0
 
 
 def test_a_writer_that_was_taken_for_dead_is_told(server):

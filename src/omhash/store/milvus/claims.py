@@ -35,18 +35,24 @@ class Claims:
 
     @contextmanager
     def held(self, patience: float) -> Iterator[None]:
-        """Hold the only claim; a `BusyError` after `patience` seconds without it."""
+        """Hold the only claim; a `BusyError` after `patience` seconds of others' writing."""
         token = secrets.token_hex(8)
         end = time.monotonic() + patience
+        # Claims that nobody has renewed since the first look: that they are dead is waited for,
+        # or whoever has less patience than `LEASE` would find them alive each time.
+        doubtful: set[tuple[str, int]] | None = None
         while not self._taken(token):
-            while self._others(token) and time.monotonic() < end:
-                _pause()  # its own claim would only be in the way of others
-            if time.monotonic() >= end:
+            others = self._others(token)
+            doubtful = others if doubtful is None else doubtful & others
+            if time.monotonic() >= end and not doubtful:
                 raise BusyError(
                     f"{self._engine.place.address}: somebody else has been writing for "
-                    f"{patience:g} seconds: try again when that is done; a writer that was "
-                    f"killed blocks others for {LEASE:g} seconds"
+                    f"{patience:g} seconds: try again when that is done"
                 )
+            while others and (doubtful or time.monotonic() < end):
+                _pause()  # its own claim would only be in the way of others
+                others = self._others(token)
+                doubtful &= others
             _pause()
         done = threading.Event()
         beating = threading.Thread(target=self._beat, args=(token, done), daemon=True)
@@ -70,11 +76,11 @@ class Claims:
         self._withdraw(token, 0)
         return False
 
-    def _others(self, token: str) -> list[str]:
-        """Claims of others that are alive; dead ones are taken away."""
+    def _others(self, token: str) -> set[tuple[str, int]]:
+        """Claims of others that are alive, and their beats; dead ones are taken away."""
         rows = log_rows(self._engine, self._tables, 'kind == "claim"', level="Strong")
         now = time.monotonic()
-        alive, seen = [], {}
+        seen: dict[str, tuple[int, float]] = {}
         beats: dict[str, int] = {}
         for _, _, (other, beat) in documents(rows, self._engine.place.address):
             beats[other] = max(beat, beats.get(other, 0))
@@ -85,9 +91,8 @@ class Claims:
                 self._withdraw(other, beat)
                 continue
             seen[other] = (beat, since if known == beat else now)
-            alive.append(other)
         self._seen = seen
-        return alive
+        return {(other, beat) for other, (beat, _) in seen.items()}
 
     def _beat(self, token: str, done: threading.Event) -> None:
         beat = 0
