@@ -75,6 +75,18 @@ def test_a_file_that_is_not_there(tmp_path):
         create(f"milvus+file://{tmp_path}/deeper/things.db")
 
 
+def test_a_file_of_something_else(tmp_path, capfd):
+    pytest.importorskip("milvus_lite", reason="needs Milvus Lite: see docs/milvus.md")
+    (tmp_path / "letter.db").write_text("not what it takes it for")
+    (tmp_path / "folder.db").mkdir()
+    for use in (omhash.open, create):
+        with pytest.raises(StoreError, match=r"letter\.db is no file of Milvus Lite"):
+            use(f"milvus+file://{tmp_path}/letter.db/things")
+        with pytest.raises(StoreError, match=r"folder\.db: cannot read"):
+            use(f"milvus+file://{tmp_path}/folder.db/things")
+    assert capfd.readouterr().err == ""
+
+
 def test_several_collections_in_one_file(lite):
     one, other = next(lite), next(lite)
     with create(one) as first:
@@ -110,6 +122,7 @@ def test_another_process_is_told(lite):
         )
     assert done.returncode == 1
     assert "is another process using it?" in done.stderr
+    assert done.stderr.startswith("Traceback")  # nothing is said but what is raised
 
 
 def test_what_only_folders_can(lite, tmp_path):

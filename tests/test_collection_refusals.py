@@ -148,8 +148,9 @@ def test_a_second_writer_waits_and_then_is_told(things):
     path = things.status()["path"]
     with omhash.open(path, patience=0.1) as other:
         with things._store.writing():  # as long as the first has it
-            with pytest.raises(BusyError, match=r"0\.1 seconds"):
+            with pytest.raises(BusyError, match=r"0\.1 seconds") as caught:
                 ingest(other, 5)
+            assert str(caught.value).startswith(f"{path}: ")
             with pytest.raises(BusyError):
                 other.delete(["key 1-1"])
             with pytest.raises(BusyError):

@@ -81,10 +81,11 @@ def digest(path: Path) -> str:
 
 
 @contextmanager
-def locked(path: Path, patience: float) -> Iterator[None]:
+def locked(path: Path, patience: float, name: str) -> Iterator[None]:
     """Hold the only writer's lock; a `BusyError` after `patience` seconds without it.
 
-    The operating system releases it when the process ends, however it ends.
+    The operating system releases it when the process ends, however it ends. `name` is what is
+    written to.
     """
     with told(path, "open the writers' lock"):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -97,7 +98,7 @@ def locked(path: Path, patience: float) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() >= end:
                     raise BusyError(
-                        f"{path.parent}: somebody else has been writing for {patience:g} seconds: "
+                        f"{name}: somebody else has been writing for {patience:g} seconds: "
                         "try again when that is done"
                     ) from None
                 time.sleep(0.01)

@@ -87,7 +87,7 @@ class SQLiteStore(Store):
     def writing(self) -> Iterator[None]:
         """The right to write, of which there is one."""
         self._connections.refuse_closed()
-        with files.locked(self.path / LOCK, self.patience):
+        with files.locked(self.path / LOCK, self.patience, self.address):
             yield
 
     def commit(self, head: Head, change: Change) -> None:

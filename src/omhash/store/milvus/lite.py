@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ...errors import StoreError, UnsupportedError
+from ..files import told
 from .readers import Readers
 
 _WORKS = "2.5"
+_SQLITE = b"SQLite format 3\0"
 _users: dict[Path, int] = {}
 _readers: dict[Path, Readers] = {}
 _lock = threading.Lock()
+
+# It tells the root logger what its caller then raises.
+logging.getLogger().addFilter(lambda record: "milvus_lite" not in record.pathname)
 
 
 def taken(file: Path, address: str) -> None:
@@ -21,6 +27,10 @@ def taken(file: Path, address: str) -> None:
     _check_version()
     if not file.parent.is_dir():
         raise StoreError(f"{address}: there is no folder {file.parent}")
+    if file.exists():
+        with told(file, "read"), file.open("rb") as opened:
+            if opened.read(len(_SQLITE)) not in (b"", _SQLITE):
+                raise StoreError(f"{address}: {file.name} is no file of Milvus Lite, or damaged")
     with _lock:
         _users[file] = _users.get(file, 0) + 1
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import DamagedError, FormatError, OmhashError, StoreError, UnsupportedError
+from ...errors import DamagedError, FormatError, StoreError, UnsupportedError
 from .. import files
 from ..base import Change, Head, Store
 from ..records import Layout
@@ -144,7 +144,7 @@ class MilvusStore(Store):
                 held.enter_context(self._claims.held(self.patience))
             else:
                 lock = file.with_name(f".{file.name}.{self._place.name}.writer")
-                held.enter_context(files.locked(lock, self.patience))
+                held.enter_context(files.locked(lock, self.patience, self.address))
             # Its first read is certain; after that, nobody else changes anything.
             self._writer, self._sure = threading.get_ident(), False
             try:
@@ -216,7 +216,7 @@ class MilvusStore(Store):
                 told = reading.head.counts["items"]
                 if n_items != told:
                     return [f"{self.address}: {n_items} items are there, and {told} were committed"]
-        except OmhashError as error:
+        except DamagedError as error:
             return [str(error)]
         return []
 
