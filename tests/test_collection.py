@@ -301,6 +301,19 @@ def test_who_is_behind_a_compacted_collection_begins_anew(things, path):
         assert seen(behind) == seen(things)
 
 
+def test_space_is_given_back_again_and_again(things):
+    ingest(things, 1, 60)
+    views, _, keys, _ = some(1, 60)
+    for place in (0, 10):
+        things.delete([keys[place]])
+        assert things.compact()
+        assert things.compact()
+        row = slice(place + 2, place + 3)
+        assert things.forget(keys[row], {name: view[row] for name, view in views.items()}).purged
+    assert len(things) == len(things.search({"image": np.ones((1, 6))}, k=1000)[0]) == 56
+    assert things.check() == []
+
+
 def test_status(things, path):
     ingest(things, 1)
     ingest(things, 2, labelled=False)
