@@ -164,3 +164,19 @@ def test_without_the_extra(monkeypatch):
             monkeypatch.delitem(sys.modules, name)
     with pytest.raises(UnsupportedError, match=r"pip install 'omhash\[milvus\]'"):
         omhash.open("milvus+http://host/flowers")
+
+
+def test_what_others_keep_there_is_left_alone(tmp_path):
+    pytest.importorskip("milvus_lite", reason="needs Milvus Lite: see docs/milvus.md")
+    from pymilvus import MilvusClient
+
+    path = f"milvus+file://{tmp_path}/shared.db/mine"
+    with create(f"milvus+file://{tmp_path}/shared.db/other"):  # its server is this client's too
+        client = MilvusClient(f"{tmp_path}/shared.db")
+        client.create_collection("mine_items", dimension=4)
+        with pytest.raises(StoreError, match="mine_items that is not omhash's"):
+            create(path)
+        assert "mine_items" in client.list_collections()
+        client.drop_collection("mine_items")
+        create(path).close()
+        client.close()

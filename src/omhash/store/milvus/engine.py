@@ -159,8 +159,18 @@ class Engine:
             "list", lambda client, seconds: client.list_collections(timeout=seconds)
         )
 
+    def fields(self, name: str) -> set[str]:
+        """Names of a collection's fields."""
+        told = self._called(
+            "describe", lambda client, seconds: client.describe_collection(name, timeout=seconds)
+        )
+        return {one["name"] for one in told["fields"]}
+
     def create(self, name: str, schema: Any, vector: str, *sorted_by: str) -> None:
-        """Make a collection with one vector, and load it; servers sort some columns."""
+        """Make a collection with one vector, and load it; servers sort some columns.
+
+        What is left of an interrupted attempt is removed first.
+        """
 
         def made(client: MilvusClient, seconds: float) -> None:
             if client.has_collection(name, timeout=seconds):
@@ -179,10 +189,6 @@ class Engine:
             )
 
         self._called("create", made)
-
-    def drop(self, name: str) -> None:
-        """Remove a collection with all that is in it."""
-        self._called("drop", lambda client, seconds: client.drop_collection(name, timeout=seconds))
 
     def flush(self, name: str) -> None:
         """Have the engine give the space of deleted rows back when it next can."""

@@ -94,15 +94,22 @@ class MilvusStore(Store):
         layout = Layout(config["n_bits"], config["sketch_bits"])
         engine = Engine(place)
         try:
-            if tables.log in engine.collections() and _has_head(engine, tables):
-                raise StoreError(
-                    f"{place.address}: is there already: open it, or choose another name"
-                )
             made = (
                 (tables.items, item_schema(layout), "record", "bucket", "key_hash"),
                 (tables.codes, code_schema(layout), "code"),
                 (tables.log, log_schema(), "nothing"),
             )
+            there = engine.collections()
+            for name, schema, *_ in made:
+                if name in there and engine.fields(name) != {one.name for one in schema.fields}:
+                    raise StoreError(
+                        f"{place.address}: Milvus has a collection {name} that is not omhash's: "
+                        "choose another name"
+                    )
+            if tables.log in there and _has_head(engine, tables):
+                raise StoreError(
+                    f"{place.address}: is there already: open it, or choose another name"
+                )
             with ThreadPoolExecutor(len(made)) as threads:
                 list(threads.map(lambda one: engine.create(*one), made))
             engine.upsert(tables.log, document_rows("config", "config", dict(config)))
