@@ -6,7 +6,7 @@ import pytest
 import omhash
 from omhash import copying
 from omhash.copying import copy
-from omhash.errors import StoreError
+from omhash.errors import ParameterError, StoreError
 from things import create, ingest, seen, some
 
 
@@ -89,6 +89,25 @@ def test_a_difference_is_found(source, new_path):
         things.delete(["key 1-7"])
     with pytest.raises(StoreError, match=r"the item 'key 1-[78]' is not that of"):
         copy(source, target)
+
+
+def test_a_folder_with_an_index_of_its_own(tmp_path, new_path):
+    with create(tmp_path / "source", index="ivf") as things:
+        ingest(things, 1)
+    target = new_path()
+    assert copy(tmp_path / "source", target).items == 20
+    assert copy(tmp_path / "source", target).rounds_there_before == 1
+    with omhash.open(target) as things:
+        in_a_folder = "://" not in things.status()["path"]
+        assert things.status()["index"]["engine"] == ("ivf" if in_a_folder else "milvus")
+
+
+def test_a_copy_onto_itself(source, lite, monkeypatch):
+    monkeypatch.chdir(source.parent)
+    there = next(lite)
+    for one, other in (("source", source), (there, f"{there}?timeout=5")):
+        with pytest.raises(ParameterError, match="one place"):
+            copy(one, other)
 
 
 def test_an_empty_collection(tmp_path, new_path):

@@ -56,6 +56,14 @@ def is_there(address: str | os.PathLike[str]) -> bool:
     return Path(address).exists() if place is None else _milvus().is_there(place)
 
 
+def same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two addresses are of one place."""
+    this, that = milvus_place(one), milvus_place(other)
+    if this is None or that is None:
+        return this is that and Path(one).resolve() == Path(other).resolve()
+    return (this.uri, this.name) == (that.uri, that.name)
+
+
 def folder(address: str | os.PathLike[str]) -> Path:
     """The path of a folder, where only that will do."""
     if milvus_place(address) is not None:

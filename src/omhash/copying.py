@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .addresses import created, is_there, opened
-from .errors import StoreError
-from .store import Additions, Change, Reading, Store
+from .addresses import created, is_there, milvus_place, opened, same
+from .errors import ParameterError, StoreError
+from .store import Additions, Change, Head, Reading, Store
 from .store.records import Numbers
 
 _AT_ONCE = 10_000
@@ -67,11 +67,16 @@ def copy(
     CopyReport(items=0, rounds=0, rounds_there_before=0)
     >>> folder.cleanup()
     """
+    if same(source, target):
+        raise ParameterError("the source and the target are one place: name a new one to copy to")
     with ExitStack() as opening:
         one = opening.enter_context(closing(opened(source, patience=patience)))
         if not is_there(target):
             with one.reading() as reading:
-                created(target, reading.head.config).close()
+                config = reading.head.config
+            if milvus_place(target) is not None:
+                config = {**config, "index": "exact"}  # Milvus has one of its own
+            created(target, config).close()
         other = opening.enter_context(closing(opened(target, patience=patience)))
         opening.enter_context(one.writing())
         opening.enter_context(other.writing())
@@ -90,7 +95,7 @@ def copy(
 def _begun(one: Store, other: Store) -> int:
     """Bring what was learned over; how many rounds are there already."""
     with one.reading() as source, other.reading() as target:
-        if source.head.config != target.head.config:
+        if _parameters(source.head) != _parameters(target.head):
             raise _differs(other, "it was made with other parameters")
         rounds = target.rounds()
         if rounds != source.rounds()[: len(rounds)]:
@@ -136,7 +141,6 @@ def _changes(reading: Reading, before: int) -> Iterator[Change]:
 
 
 def _additions(items: list[_Item]) -> Additions:
-
     return Additions(
         [item.key for item in items],
         [item.categories for item in items],
@@ -161,7 +165,7 @@ def _compare(one: Store, other: Store) -> None:
     """A `StoreError` that says what differs."""
     with one.reading() as source, other.reading() as target:
         for what, this, that in (
-            ("parameters", source.head.config, target.head.config),
+            ("parameters", _parameters(source.head), _parameters(target.head)),
             ("rounds", source.rounds(), target.rounds()),
             ("categories", _categories(source), _categories(target)),
             ("what was learned", _states(one, source), _states(other, target)),
@@ -172,6 +176,11 @@ def _compare(one: Store, other: Store) -> None:
             if left != right:
                 told = left.key if left else right.key if right else ""
                 raise _differs(other, f"the item {told!r} is not that of {one.address}")
+
+
+def _parameters(head: Head) -> dict[str, Any]:
+    """What was chosen at creation, but for how items are found: that is not of the items."""
+    return {name: value for name, value in head.config.items() if name != "index"}
 
 
 def _categories(reading: Reading) -> list[tuple[str, bytes]]:
