@@ -149,3 +149,12 @@ def test_many_distinct_codes(tmp_path, lite):
         ]
         assert np.mean(shares) > 0.9
         assert told["recall"] > 0.9
+
+
+def test_recall_where_nothing_is_left(lite):
+    with create(next(lite)) as things:
+        ingest(things, 0, 40)
+        things._finder._shortlist = 1
+        assert things.status()["index"]["distinct_codes"] > 1
+        things.delete([item.key for item in things.items()])
+        assert things.status()["index"]["recall"] == 1.0

@@ -117,7 +117,12 @@ def _found(pattern: str) -> list[str]:
         raise DataFileError(f"{pattern}: only Parquet files (.parquet) are read in slices")
     if "://" in pattern:
         files, path = _file_system(pattern)
-        found = [str(files.unstrip_protocol(one)) for one in sorted(files.glob(path))]
+        try:
+            found = [str(files.unstrip_protocol(one)) for one in sorted(files.glob(path))]
+        except Exception as error:  # each library has its own for what nobody may read
+            raise DataFileError(
+                f"{pattern}: cannot be looked for ({type(error).__name__}: {error})"
+            ) from error
     elif "*" in pattern:
         found = [str(Path(one).absolute()) for one in sorted(glob.glob(pattern))]  # noqa: PTH207 - patterns may be absolute
     else:

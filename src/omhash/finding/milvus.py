@@ -85,13 +85,15 @@ class MilvusFinder(Finder[MilvusReading]):
 
     def report(self, reading: MilvusReading) -> dict[str, Any]:
         """What is known of the search: how many codes are ranked, and how well that does."""
-        n_codes = self._n_codes(reading)
+        n_codes, n_items = self._n_codes(reading), reading.head.counts["items"]
+        # Codes outlive their items until these are compacted.
+        all_ranked = n_codes <= self._shortlist or not n_items
         return {
             "engine": "milvus",
-            "items": reading.head.counts["items"],
+            "items": n_items,
             "distinct_codes": n_codes,
             "shortlist": self._shortlist,
-            "recall": 1.0 if n_codes <= self._shortlist else self._recall(reading),
+            "recall": 1.0 if all_ranked else self._recall(reading),
         }
 
     def _n_codes(self, reading: MilvusReading) -> int:
