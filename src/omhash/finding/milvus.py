@@ -58,7 +58,8 @@ class MilvusFinder(Finder[MilvusReading]):
         self._counted: tuple[int, int] = (-1, 0)
 
     def ahead(self, reading: MilvusReading, foreseen: Foreseen | None) -> None:
-        """Nothing to read: the engine has it all."""
+        """Of items nothing: the engine has them. What the log tells is asked for over the network."""
+        reading.categories()  # and all that was brought with them: it is remembered
 
     def follow(self, reading: MilvusReading, ahead: None) -> None:
         """Nothing to do."""
