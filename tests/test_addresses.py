@@ -157,8 +157,10 @@ def test_versions_that_do_not_work(tmp_path, monkeypatch):
     engine.check_version("2.3.5-lite", milvus_place("milvus+http://host/flowers"))
 
 
-def test_without_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pymilvus", None)
+@pytest.mark.parametrize("missing", [["pymilvus"], ["pymilvus", "grpc"]])
+def test_without_the_extra(missing, monkeypatch):
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
     for name in [name for name in sys.modules if name.startswith("omhash.store.milvus.")]:
         if not name.endswith("place"):
             monkeypatch.delitem(sys.modules, name)

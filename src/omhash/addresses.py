@@ -140,7 +140,7 @@ def _milvus() -> type[MilvusStore]:
     try:
         from .store.milvus.store import MilvusStore
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "pymilvus":
+        if (error.name or "").split(".")[0] not in ("pymilvus", "grpc"):  # which comes with it
             raise
         raise UnsupportedError("collections on Milvus need pip install 'omhash[milvus]'") from None
     return MilvusStore
