@@ -57,8 +57,8 @@ class MilvusFinder(Finder[MilvusReading]):
         self._measured: tuple[int, float] | None = None
         self._counted: tuple[int, int] = (-1, 0)
 
-    def ahead(self, reading: MilvusReading, foreseen: Foreseen | None) -> None:
-        """Of items nothing: the engine has them. What the log tells is asked for over the network."""
+    def ahead(self, reading: MilvusReading, foreseen: Foreseen | None) -> None:  # noqa: ARG002 - others ask it
+        """What the log tells; all else the engine has."""
         reading.categories()  # and all that was brought with them: it is remembered
 
     def follow(self, reading: MilvusReading, ahead: None) -> None:
