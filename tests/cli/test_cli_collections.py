@@ -154,6 +154,7 @@ def test_a_backup_is_the_collection(roses):
     assert told("search", "again", "--key", "rose 0", "-k", 50)[0]["hits"][0]["key"]
     assert told("status", roses)["items"] == FEW - 1
     said = told("compact", roses)
+    assert said["complete"]
     assert said["bytes_after"] <= said["bytes_before"]
 
 

@@ -129,9 +129,10 @@ def compact(path: CollectionPath, as_json: AsJson = False) -> None:
     """Give the space of items that were taken out back to the disk."""
     with open_collection(path) as collection:
         before = collection.status()["bytes_on_disk"]
-        collection.compact()
+        complete = collection.compact()
         after = collection.status()["bytes_on_disk"]
-    say_values({"bytes_before": before, "bytes_after": after}, as_json=as_json)
+    told = {"complete": complete, "bytes_before": before, "bytes_after": after}
+    say_values(told, as_json=as_json)
 
 
 def modality_widths(given: Sequence[str] | None) -> dict[str, int]:
