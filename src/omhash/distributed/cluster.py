@@ -56,7 +56,7 @@ def connected(
             raise ParameterError(f"workers must be 1 or more, not {workers!r}")
         with (
             LocalCluster(
-                workers,
+                n_workers=workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
