@@ -161,6 +161,15 @@ class Commit:
             raise self._overtaken()
         return [content for _, _, content in found]
 
+    def begun(self, head: dict[str, Any]) -> frozenset[str]:
+        """Who began to write after a head; a `BusyError` where it is not the last one."""
+        return frozenset(told["token"] for told in self._attempts(head, "Strong"))
+
+    def refuse_overtaken(self, head: dict[str, Any], begun: frozenset[str]) -> None:
+        """A `BusyError` where somebody began to write since: they took this writer for dead."""
+        if self.begun(head) != begun:
+            raise self._overtaken()
+
     def _confirm(self, attempt: Attempt) -> None:
         """Whoever took this writer for dead has reserved an attempt of its own by now."""
         rows = log_rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .engine import Engine
 from .reading import MilvusReading
 from .tables import RECORD_FIELDS, Tables, documents
@@ -10,8 +12,16 @@ from .tail import log_rows
 _AT_ONCE = 1000
 
 
-def delete_removed(engine: Engine, tables: Tables, reading: MilvusReading) -> None:
-    """Delete what no state that is still read counts; may be interrupted and begun again."""
+def delete_removed(
+    engine: Engine, tables: Tables, reading: MilvusReading, refuse_overtaken: Callable[[], None]
+) -> None:
+    """Delete what no state that is still read counts; may be interrupted and begun again.
+
+    Parameters
+    ----------
+    refuse_overtaken : function
+        Raises where somebody else writes by now, who may need a code that nobody needed before.
+    """
     counted = f'kind == "removed" and attempt <= {reading.head.generation}'
     # Not what the reading remembers: that has, for those who still read, what is long deleted.
     told = documents(log_rows(engine, tables, counted, level="Strong"), reading.name)
@@ -27,6 +37,7 @@ def delete_removed(engine: Engine, tables: Tables, reading: MilvusReading) -> No
         others = reading.of_codes(sorted(codes), 1, None)
         lonely = [code for code, block in others.items() if not len(block.numbers)]
         if lonely:
+            refuse_overtaken()
             listed = ",".join(f'"{code.hex()}"' for code in lonely)
             engine.delete(tables.codes, f"pk in [{listed}]")
     # Only now: who opens the collection before must still know what not to count.

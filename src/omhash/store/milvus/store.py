@@ -187,13 +187,19 @@ class MilvusStore(Store):
             head["floor"], head["revision"] = head["generation"], head["revision"] + 1
             self._commit.publish(head)
             self._newest(head)
+        begun = self._commit.begun(head)
         if not self._readers.gone(self.patience):
             return False
         if not self._engine.lite:
             # Readers elsewhere know by then, or have ended: see `reading.LONG`.
             time.sleep(2 * STALE)
         with self.reading() as reading:
-            delete_removed(self._engine, self._tables, reading)
+            delete_removed(
+                self._engine,
+                self._tables,
+                reading,
+                lambda: self._commit.refuse_overtaken(head, begun),
+            )
         return True
 
     def compact(self) -> bool:
