@@ -57,7 +57,7 @@ class GivenRound:
     @property
     def labelled(self) -> int:
         """How many items have categories."""
-        return int(np.count_nonzero(np.diff(self.read.matrix.indptr)))
+        return int(np.count_nonzero(self.read.labelled))
 
     @property
     def digest(self) -> str:

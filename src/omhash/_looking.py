@@ -166,7 +166,7 @@ class Looking:
         n = n_rows(matrices)
         read, names = label_matrix(labels, n, categories=categories), checked_keys(keys, n)
         depth = checked_k(depth, "depth")
-        asked = np.flatnonzero(np.diff(read.matrix.indptr)).tolist()
+        asked = np.flatnonzero(read.labelled).tolist()
         if not asked or not len(self):
             return None
         wanted = [{read.names[place] for place in places} for places in read.sets(read.names)]
@@ -256,7 +256,7 @@ class Looking:
             names = list(reading.categories())
             sets = {
                 number: tuple(names[place] for place in places)
-                for number, places in {0: (), **reading.label_sets()}.items()
+                for number, places in reading.label_sets().items()
             }
             for block in reading.items_from(start):
                 codes, _, _ = self._snapshot.layout.unpacked(block.bodies)

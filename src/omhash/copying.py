@@ -151,7 +151,7 @@ def _additions(items: list[_Item]) -> Additions:
 
 
 def _items(reading: Reading) -> Iterator[_Item]:
-    sets = {0: (), **reading.label_sets()}
+    sets = reading.label_sets()
     for block in reading.items_from(0):
         for start in range(0, len(block.numbers), _AT_ONCE):
             numbers: Numbers = block.numbers[start : start + _AT_ONCE]

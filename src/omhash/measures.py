@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from .collection import Collection
 from .learning.labels import Labels, label_matrix
 from .learning.views import Matrix, n_rows
+from .results import RoundReport
+
+Quality: TypeAlias = dict[str, float | None]
+"""What was measured of a round: "before" it was learned and "after"."""
 
 _FILE = "measures.jsonl"
 _MOST_ASKED = 100
@@ -35,7 +40,19 @@ class Measures:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
-    def all(self) -> dict[str, dict[str, float | None]]:
+    def around(
+        self, found: Callable[[], float | None], store: Callable[[], RoundReport]
+    ) -> tuple[RoundReport, Quality | None]:
+        """Store a round, measured before and after; of one that was there, what is known."""
+        before = found()
+        report = store()
+        if report.repeated:
+            return report, self.all().get(report.id)
+        after = found()
+        self.add(report.id, before, after)
+        return report, {"before": before, "after": after}
+
+    def all(self) -> dict[str, Quality]:
         """What was measured, by round."""
         lines = self._lines
         if self._path is not None and self._path.is_file():
@@ -59,7 +76,7 @@ def mean_average_precision(
 ) -> float | None:
     """`Collection.measure` of at most a hundred of the labelled items, evenly spread."""
     read = label_matrix(labels, n_rows(views), categories=categories)
-    labelled = np.flatnonzero(np.diff(read.matrix.indptr))
+    labelled = np.flatnonzero(read.labelled)
     if not len(labelled):
         return None
     spread = np.linspace(0, len(labelled) - 1, min(_MOST_ASKED, len(labelled))).astype(int)

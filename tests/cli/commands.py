@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,16 @@ def child(*arguments, **options):
         env={**os.environ, "PYTHONPATH": path},
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
+
+
+def stored_rounds(path):
+    """How many rounds another process has committed."""
+    try:
+        with sqlite3.connect(f"file:{path}/items.sqlite?mode=ro", uri=True) as database:
+            (document,) = database.execute("SELECT document FROM head").fetchone()
+        return json.loads(document)["counts"]["rounds"]
+    except sqlite3.Error:
+        return 0
 
 
 def jsonl_item(data, row, key=None):

@@ -6,7 +6,6 @@ import pty
 import re
 import shutil
 import signal
-import sqlite3
 import time
 from pathlib import Path
 
@@ -14,7 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import child, filled_folder, jsonl_item, made_flowers, omhash, told, write_jsonl  # noqa: F401 - pytest finds fixtures by name
+from commands import (  # noqa: F401 - pytest finds fixtures by name
+    child,
+    filled_folder,
+    jsonl_item,
+    made_flowers,
+    omhash,
+    stored_rounds,
+    told,
+    write_jsonl,
+)
 
 import omhash as library
 from omhash import Collection, datasets
@@ -176,16 +184,6 @@ def test_a_file_cut_in_the_middle_keeps_the_rounds_before_and_goes_on(flowers):
     said = told("ingest", "a", cut, "--create", "--round-size", 40)
     assert (said["resumed_at_round"], said["rounds"]) == (3, expected["rounds"] - 2)
     assert items_of("a") == items_of("whole")
-
-
-def stored_rounds(path):
-    """How many rounds another process has committed."""
-    try:
-        with sqlite3.connect(f"file:{path}/items.sqlite?mode=ro", uri=True) as database:
-            (document,) = database.execute("SELECT document FROM head").fetchone()
-        return json.loads(document)["counts"]["rounds"]
-    except sqlite3.Error:
-        return 0
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])

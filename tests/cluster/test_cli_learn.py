@@ -1,17 +1,15 @@
 """The command learn: on a cluster that is there, on one of its own, and interrupted."""
 
-import json
 import os
 import re
 import signal
-import sqlite3
 import time
 from contextlib import suppress
 from functools import partial
 
 import psutil
 import pytest
-from commands import child, made_flowers, omhash, told  # noqa: F401 - pytest finds fixtures by name
+from commands import child, made_flowers, omhash, stored_rounds, told  # noqa: F401 - pytest finds fixtures by name
 from given_rounds import write_parquet
 
 import omhash as library
@@ -54,15 +52,6 @@ def test_on_a_cluster_that_is_there(client):
     result = omhash("learn", "b", *options, "--create")
     assert result.exit_code == 0
     assert re.search(r"^rounds +13$", result.stdout, re.M)
-
-
-def stored_rounds(path):
-    try:
-        with sqlite3.connect(f"file:{path}/items.sqlite?mode=ro", uri=True) as database:
-            (document,) = database.execute("SELECT document FROM head").fetchone()
-        return json.loads(document)["counts"]["rounds"]
-    except sqlite3.Error:
-        return 0
 
 
 def running(group):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -20,7 +21,7 @@ from ..collection import Collection
 from ..datasets import Items, Part, jsonlines_parts, parts
 from ..encoders import Folder, Skipped, Suite
 from ..errors import DataFileError, InputError, OmhashError, ParameterError
-from ..measures import Measures, mean_average_precision
+from ..measures import Measures, Quality, mean_average_precision
 from ..results import RoundReport
 from .collections import Bits, Modalities, modality_widths
 from .folders import Pictures
@@ -39,8 +40,6 @@ _KNOW_THEIR_WIDTHS = (".npz", ".mat")
 
 ITEMS, _PICTURES = 10_000, 500
 """In a round, where nothing is said."""
-
-_QUALITY = ("map_of_last_round_before", "map_of_last_round_after")
 
 
 def ingest(
@@ -227,7 +226,7 @@ class _Told:
     stored_before: int = 0
     resumed_at: int | None = None
     reports: list[RoundReport] = field(default_factory=list)
-    quality: tuple[float | None, float | None] | None = None
+    quality: Quality = field(default_factory=dict)
     since: float = field(default_factory=time.perf_counter)
 
     def say(self, skipped: Sequence[Skipped], *, as_json: bool) -> None:
@@ -239,7 +238,7 @@ class _Told:
                 "rounds_stored_before": self.stored_before,
                 "resumed_at_round": self.resumed_at,
                 "skipped": [one.file for one in skipped] if as_json else len(skipped),
-                **dict(zip(_QUALITY, self.quality or (), strict=False)),
+                **{f"map_of_last_round_{when}": map_ for when, map_ in self.quality.items()},
                 "seconds": round(time.perf_counter() - self.since, 3),
             },
             as_json=as_json,
@@ -290,12 +289,14 @@ def _store_part(collection: Collection, part: Part, told: _Told, measures: Measu
         "categories": items.categories or None,
         "keys": items.keys,
     }
+    store = partial(collection.ingest, **given, payloads=items.payloads, round_id=part.round_id)
     try:
-        before = mean_average_precision(collection, **given) if measures else None
-        report = collection.ingest(**given, payloads=items.payloads, round_id=part.round_id)
-        if measures:
-            told.quality = before, mean_average_precision(collection, **given)
-            measures.add(report.id, *told.quality)
+        if measures is None:
+            report = store()
+        else:
+            found = partial(mean_average_precision, collection, **given)
+            report, quality = measures.around(found, store)
+            told.quality = quality or {}
     except InputError as error:
         raise type(error)(f"{told.file}, items {part.start} to {part.stop - 1}: {error}") from error
     told.reports.append(report)

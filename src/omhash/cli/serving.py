@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -99,18 +100,15 @@ def _streamed(collection: Collection, *, shown: bool) -> Iterator[dict[str, Any]
             if this.group not in stored:
                 asked = suite.round(this.queries)
                 del asked["payloads"]
-
-                def found(asked: dict[str, Any] = asked) -> float | None:
-                    return mean_average_precision(collection, **asked)
-
-                before = found()
                 given = suite.round(this.items)
                 given["payloads"] = [
                     {**item.payload, "picture": thumbnail(item.parts["image"])}
                     for item in this.items
                 ]
-                stored[this.group] = collection.ingest(**given, round_id=this.group)
-                measures.add(this.group, before, found())
+                stored[this.group], _ = measures.around(
+                    partial(mean_average_precision, collection, **asked),
+                    partial(collection.ingest, **given, round_id=this.group),
+                )
             progress.update(bar, advance=len(this.items))
             report, measured = stored[this.group], measures.all().get(this.group, {})
             yield {

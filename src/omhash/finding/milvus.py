@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..codes import Codes
 from ..index import ExactIndex, Found, Queries
+from ..index.scores import ENOUGH
 from ..store.base import Block
 from ..store.milvus.engine import MOST
 from ..store.milvus.expressions import Filter
@@ -220,7 +221,7 @@ def _highest(query: Queries, code_score: float) -> float:
     if most == 0:
         return code_score
     missed = max(1.0 - code_score, 0.0)
-    gained = min(most, 0.5) ** 2 + max(most - 0.5, 0.0) / 4
+    gained = min(most, ENOUGH) ** 2 + max(most - ENOUGH, 0.0) / 4
     return 1.0 - missed**4 / 2 + query.detail * gained + 1e-9  # more than any rounding
 
 

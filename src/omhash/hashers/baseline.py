@@ -181,7 +181,7 @@ class Baseline(Hasher):
         before: Learned | None = getattr(self, "_model", None)
         checked, read = read_round(views, labels, categories, before.modalities if before else None)
         known = before or self._first(checked)
-        labelled = np.flatnonzero(np.diff(read.matrix.indptr))
+        labelled = np.flatnonzero(read.labelled)
         if len(labelled):
             self._model = self._taught(known, Round(checked, read).of(labelled))
         elif before is None:

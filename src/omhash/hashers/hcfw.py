@@ -362,7 +362,7 @@ class HCFW(AdditiveHasher):
         read = label_matrix(labels, categories=categories)
         refuse_unknown(read, self._learned.categories)
         signs = self._learned.signs_of(read)
-        bare = np.diff(read.matrix.indptr) == 0
+        bare = ~read.labelled
         if bare.any():
             raise LabelError(
                 f"item {int(np.argmax(bare))} has no category, so only encode can give its code"
@@ -381,7 +381,7 @@ class HCFW(AdditiveHasher):
         read = label_matrix(labels, n_rows(matrices), categories=categories)
         refuse_unknown(read, self._learned.categories)
         codes = pack(self._learned.signs_of(read))
-        bare = np.diff(read.matrix.indptr) == 0
+        bare = ~read.labelled
         if bare.any():
             codes[bare] = pack(self._projected(matrices, bare))[bare]
         return codes

@@ -141,7 +141,7 @@ def summed(
     forget: bool = False,
 ) -> Sums:
     """Add the labelled items to the sums, or take them out; the model's own sums do not count."""
-    labelled = np.diff(read.matrix.indptr) > 0
+    labelled = read.labelled
     labels = read.aligned(model.categories)
     bits = model.signs_of(read)
     moments = dict(sums.moments)

@@ -152,7 +152,7 @@ class OASIS(Baseline):
         known = self._learned
         read = label_matrix(labels, n_rows(shaped_views(views, None)), categories=categories)
         refuse_unknown(read, known.categories)
-        bare = np.diff(read.matrix.indptr) == 0
+        bare = ~read.labelled
         values = self._projected(views, bare)
         codes, labelled = pack(values), np.flatnonzero(~bare)
         if not len(labelled):

@@ -24,6 +24,11 @@ class LabelMatrix:
     matrix: sparse.csr_array
     names: tuple[str, ...]
 
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """Which items have a category."""
+        return np.asarray(np.diff(self.matrix.indptr) > 0)
+
     def aligned(self, names: Sequence[str]) -> sparse.csr_array:
         """The columns called `names`, in that order; a name that is not here is a zero column."""
         return _aligned(self.matrix, self.names, names)

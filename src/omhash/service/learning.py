@@ -14,6 +14,8 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import OmhashError
+from ..learning.labels import label_matrix
+from ..learning.views import n_rows
 from ..measures import mean_average_precision
 from ..results import RoundReport
 from ..rounds import Round, from_parquet
@@ -104,23 +106,26 @@ def _learned(
     try:
         given = read()
         n = len(given.keys)
-        progress.stage("measuring", 0, n)
-        before = mean_average_precision(collection, given.views, given.labels, given.keys)
-        progress.stage("learning", 0, n)
-        report = collection.ingest(
-            given.views,
-            given.labels,
-            keys=given.keys,
-            payloads=given.payloads,
-            round_id=round_id,
-        )
-        failed = None
-        if report.repeated:
-            return report, room.measures.all().get(report.id)
-        progress.stage("measuring", 0, n)
-        after = mean_average_precision(collection, given.views, given.labels, given.keys)
-        room.measures.add(report.id, before, after)
-        return report, {"before": before, "after": after}
+        labels = label_matrix(given.labels, n_rows(given.views))  # read once for all that follows
+        asked: dict[str, Any] = {
+            "views": given.views,
+            "labels": labels.matrix,
+            "categories": labels.names,
+            "keys": given.keys,
+        }
+
+        def found() -> float | None:
+            progress.stage("measuring", 0, n)
+            return mean_average_precision(collection, **asked)
+
+        def store() -> RoundReport:
+            nonlocal failed
+            progress.stage("learning", 0, n)
+            report = collection.ingest(**asked, payloads=given.payloads, round_id=round_id)
+            failed = None
+            return report
+
+        return room.measures.around(found, store)
     except OmhashError as error:
         failed = str(error)
         raise

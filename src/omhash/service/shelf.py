@@ -141,8 +141,11 @@ class Shelf:
             if name not in self._rooms:
                 if name not in self.names():
                     raise RequestError(404, "not_found", f"there is no collection {name!r}")
-                path = None if self._address else self.folder / f"{name}{ENDING}"
-                self._add(name, path, open_collection(path or self._address or ""))
+                if self._address is not None:
+                    self._add(name, None, open_collection(self._address))
+                else:
+                    path = self.folder / f"{name}{ENDING}"
+                    self._add(name, path, open_collection(path))
             return self._rooms[name]
 
     def opened(self) -> list[Room]:

@@ -134,7 +134,7 @@ class Reading(ABC):
         """Items by number, in order; those that are not there are passed over."""
 
     @abstractmethod
-    def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
+    def label_sets(self, start: int = 0) -> dict[int, tuple[int, ...]]:
         """Category numbers of the sets of categories from a number on; 0 is the empty set."""
 
     @abstractmethod

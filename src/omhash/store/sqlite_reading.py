@@ -106,10 +106,11 @@ class SQLiteReading(ScannedReading):
         )
         return np.array([number for (number,) in rows], dtype=np.int64)
 
-    def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
-        """Category numbers of the sets of categories from a number on."""
+    def label_sets(self, start: int = 0) -> dict[int, tuple[int, ...]]:
+        """Category numbers of the sets of categories from a number on; 0 is the empty set."""
         rows = self._table("label_sets", "number, categories", start)
-        return {number: tuple(json.loads(categories)) for number, categories in rows}
+        empty: dict[int, tuple[int, ...]] = {} if start else {0: ()}
+        return empty | {number: tuple(json.loads(categories)) for number, categories in rows}
 
     def categories(self) -> dict[str, Codes]:
         """Category names and their codes, in order."""

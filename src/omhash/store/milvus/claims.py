@@ -41,8 +41,7 @@ class Claims:
         # Claims that nobody has renewed since the first look: that they are dead is waited for,
         # or whoever has less patience than `LEASE` would find them alive each time.
         doubtful: set[tuple[str, int]] | None = None
-        while not self._taken(token):
-            others = self._others(token)
+        while others := self._tried(token):
             doubtful = others if doubtful is None else doubtful & others
             if time.monotonic() >= end and not doubtful:
                 raise BusyError(
@@ -69,12 +68,13 @@ class Claims:
                 beating.join()
                 self._withdraw(token, self._beats.pop(token, 0))
 
-    def _taken(self, token: str) -> bool:
+    def _tried(self, token: str) -> set[tuple[str, int]]:
+        """Put up a claim; taken back where others have one, which are told."""
         self._put(token, 0)
-        if not self._others(token):
-            return True
-        self._withdraw(token, 0)
-        return False
+        others = self._others(token)
+        if others:
+            self._withdraw(token, 0)
+        return others
 
     def _others(self, token: str) -> set[tuple[str, int]]:
         """Claims of others that are alive, and their beats; dead ones are taken away."""

@@ -198,7 +198,7 @@ class Commit:
     ) -> dict[str, list[Any]]:
         """Write items and their codes; the documents that go with them."""
         counts = head["counts"]
-        sets = {places: number for number, places in reading.label_sets(0).items()}
+        sets = {places: number for number, places in reading.label_sets().items()}
         new_sets = [one for one in dict.fromkeys(added.label_sets) if one not in sets]
         sets |= {one: number for number, one in enumerate(new_sets, len(sets))}
         known = reading.fields()

@@ -27,12 +27,6 @@ _BYTES = 8 << 20
 """Of rows that are sent at once."""
 
 _LEAST_VERSION = (2, 3)
-_LASTING = (
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.UNIMPLEMENTED,
-)
 _PASSING = (
     # What a server says while it starts, or while it moves data about.
     "not ready",

@@ -78,8 +78,8 @@ class MilvusReading(Reading):
             rows += self._items(f"number in {part}", RECORD_FIELDS)
         return self.block(rows)
 
-    def label_sets(self, start: int = 1) -> dict[int, tuple[int, ...]]:
-        """Category numbers of the sets of categories from a number on."""
+    def label_sets(self, start: int = 0) -> dict[int, tuple[int, ...]]:
+        """Category numbers of the sets of categories from a number on; 0 is the empty set."""
         sets = self._tail.view(self.document).label_sets
         return {number: sets[number] for number in range(start, len(sets))}
 

@@ -11,10 +11,13 @@ import numpy as np
 
 from ...codes import Codes
 from ..records import Numbers
-from .engine import MOST, Engine
+from .engine import Engine
 from .tables import DOCUMENT_FIELDS, Tables, damaged, documents
 
 KINDS = ("categories", "label_sets", "fields", "removed")
+
+_AT_ONCE = 200
+"""Rows that are read together, of up to 64 kB each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +99,10 @@ def log_rows(
             tables.log,
             f'({expression}) and pk > "{after}"',
             DOCUMENT_FIELDS,
-            limit=200,  # of up to 64 kB each
+            limit=_AT_ONCE,
             level=level,
         )
         found += rows
-        if len(rows) < min(200, MOST):
+        if len(rows) < _AT_ONCE:
             return found
         after = rows[-1]["pk"]
